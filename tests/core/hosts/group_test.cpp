@@ -22,24 +22,13 @@
 #include "core/base/random.h"
 #include "core/hosts/group_sum.h"
 #include "core/sharding/tree.h"
+#include "tests/temporary_folder.h"
 
 namespace tpuest {
 namespace {
 
-class Folder {
- public:
-  Folder() : path_(MakeTemporaryFolder("group_test")) {}
-  ~Folder() { RemoveTree(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
-
 // Limits that a busy machine does not come to, but where one is to be reached.
-GroupSettings SettingsFor(const Folder& folder, int rank, int size) {
+GroupSettings SettingsFor(const TemporaryFolder& folder, int rank, int size) {
   return {.links = {.rank = rank,
                     .size = size,
                     .meeting = {.folder = folder.path()},
@@ -52,7 +41,7 @@ GroupSettings SettingsFor(const Folder& folder, int rank, int size) {
 using Body = std::function<void(Group& group)>;
 std::vector<std::string> RunGroup(int size, const Body& body,
                                   const std::function<void(GroupSettings&)>& change = {}) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::vector<std::string> thrown(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
@@ -333,7 +322,7 @@ TEST_CASE("a thousand groups one after another leave nothing open" * doctest::sk
 
 TEST_CASE("a group's processes are told apart at the door") {
   SUBCASE("one that never comes is named") {
-    const Folder folder;
+    const TemporaryFolder folder;
     GroupSettings settings = SettingsFor(folder, 1, 3);
     settings.links.rendezvous_secs = 0.1;
     try {
@@ -346,7 +335,7 @@ TEST_CASE("a group's processes are told apart at the door") {
     }
   }
   SUBCASE("a number that is taken, and another size") {
-    const Folder folder;
+    const TemporaryFolder folder;
     std::exception_ptr first;
     std::thread chief([&] {
       try {
@@ -376,7 +365,7 @@ TEST_CASE("a group's processes are told apart at the door") {
     CHECK_THROWS_AS(std::rethrow_exception(first), Error);
   }
   SUBCASE("a folder that others may enter") {
-    const Folder folder;
+    const TemporaryFolder folder;
     REQUIRE(::chmod(folder.path().c_str(), 0750) == 0);
     CHECK_THROWS_AS(Group(SettingsFor(folder, 0, 2)), Error);
   }
