@@ -22,6 +22,7 @@ std::string BeginningOf(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) ThrowErrno(path, "read");
   file.read(bytes.data(), kBeginning);
+  if (file.bad()) ThrowErrno(path, "read");
   bytes.resize(static_cast<size_t>(file.gcount()));
   return bytes;
 }
