@@ -114,7 +114,7 @@ std::vector<BestCheckpoints::Kept> BestCheckpoints::TakeDropped(std::vector<Kept
   });
   const size_t too_many = all.size() - std::min(all.size(), static_cast<size_t>(options_.n));
   const auto first = all.begin() + static_cast<int64_t>(too_many);
-  const std::vector<Kept> dropped(all.begin(), first);
+  std::vector<Kept> dropped(all.begin(), first);
   all.erase(all.begin(), first);
   values_.clear();
   for (const Kept& kept : all) values_[kept.prefix] = kept.value;

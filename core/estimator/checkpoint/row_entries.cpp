@@ -136,8 +136,8 @@ std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const Increm
   std::vector<NamedTensor> entries;
   std::vector<TableVariable> variables;
   for (const auto& [weights, table] : store.noted()) {
-    const auto lines = [&](RowLines what) {
-      return KeysOf(AllLines(store, weights, what, 0, INT64_MAX));
+    const auto lines = [&store, &table = weights](RowLines what) {
+      return KeysOf(AllLines(store, table, what, 0, INT64_MAX));
     };
     const Keys keys = lines(RowLines::kChanged);
     entries.push_back({ChangedRowsName(weights), {}, KeyStream(keys)});

@@ -59,7 +59,9 @@ std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
 std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
   for (const auto& [weights, table] : store.counted()) {
-    const auto lines = [&](RowLines what) { return AllLines(store, weights, what, 0, table.rows); };
+    const auto lines = [&store, &of = weights, rows = table.rows](RowLines what) {
+      return AllLines(store, of, what, 0, rows);
+    };
     const std::string name = SeenName(weights);
     entries.push_back(
         {ChangedLinesName(name), TensorOf(lines(RowLines::kSeenChanged), kSeenNumbers)});

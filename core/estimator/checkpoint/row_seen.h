@@ -22,7 +22,8 @@ namespace tpuest {
 [[nodiscard]] std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store);
 [[nodiscard]] std::vector<std::string> SeenNames(const VariableStore& store);
 [[nodiscard]] std::string SeenName(const std::string& table);
-// The variables of a store that are kept whole, and these entries of tables that no processes share.
+// The variables of a store that are kept whole, and these entries of tables that no processes
+// share.
 [[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
 [[nodiscard]] bool IsSeenEntry(std::string_view name);
 // What a checkpoint knows of the rows of a table of `rows`; nothing where it has no entry of it.
