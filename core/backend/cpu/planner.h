@@ -3,7 +3,6 @@
 // the first step runs.
 
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,9 +90,10 @@ struct CenteredUpdate {
 
 struct CpuPlan {
   std::vector<PhasePlan> phases;
-  std::set<const RowColumn*> tables;  // the weights of those that updates write, each once
-  bool shares_tables = false;         // with other processes (row_owners.h): one of these at least
-  bool counts_rows = false;           // of tables
+  // The weights of those that updates write, each once, in the order of the graph.
+  std::vector<const RowColumn*> tables;
+  bool shares_tables = false;  // with other processes (row_owners.h): one of these at least
+  bool counts_rows = false;    // of tables
   std::vector<Task::Location> locations;
   size_t global_bytes = 0;
   size_t replica_bytes = 0;  // of each replica

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/row_table.h"
 #include "core/backend/table_lines.h"
 
 namespace tpuest {
