@@ -134,6 +134,9 @@ class PlanContext {
   [[nodiscard]] virtual Buffer Output(int i) = 0;
   // Memory of its own during the call, aligned to 64 bytes.
   [[nodiscard]] virtual Buffer Scratch(size_t bytes) = 0;
+  // Where the kernel of an op that fills rows up (OpDef::fills_rows) writes how many there are,
+  // int64.
+  [[nodiscard]] virtual Buffer RowCount() { return Scratch(sizeof(int64_t)); }
   // Output i may share the memory of input j if nothing reads that later.
   virtual void AllowInPlace(int output, int input) = 0;
   // Output i is input j under another shape: no kernel is needed for it. The op's record says so

@@ -25,7 +25,11 @@ struct NodeSchedule {
   std::vector<bool> cut_inputs;  // read by rows
   int stage = 0;                 // within its phase (stages.h); 0 in a kBlock phase
   int lane = -1;                 // within its stage; -1: it runs by itself
-  int phase = -1;                // index into Schedule::phases; -1: a source, there from the start
+  // What computes each row by itself that a node of its lane has filled up (OpDef::fills_rows):
+  // that node, and the inputs that have a row for each of its. nullptr: it computes all.
+  const Node* filled_by = nullptr;
+  std::vector<bool> filled_inputs;
+  int phase = -1;  // index into Schedule::phases; -1: a source, there from the start
 };
 
 struct Phase {

@@ -161,6 +161,48 @@ std::map<int, int> LanesOf(const NodeRun& run) {
   return lanes;
 }
 
+// Marks what of a lane computes rows that one of its nodes has filled up, each by itself, unless
+// something computes them otherwise. `nodes`: in graph order.
+void MarkFilled(const std::vector<const Node*>& nodes, Schedule& schedule) {
+  const Node* source = nullptr;
+  std::map<const Node*, std::vector<bool>> marked;
+  for (const Node* const node : nodes) {
+    if (node->op().fills_rows) {
+      if (source != nullptr || !node->output_shape(0).fully_known()) return;
+      source = node;
+      continue;
+    }
+    std::vector<bool> filled;
+    for (const Value& input : node->inputs()) {
+      filled.push_back(source != nullptr && (input.node == source || marked.contains(input.node)));
+    }
+    if (std::find(filled.begin(), filled.end(), true) == filled.end()) continue;
+    if (node->op().writes_rows) {
+      if (!filled[1] || !filled[2]) return;
+      marked[node] = filled;
+      continue;
+    }
+    RowContext context(*node, filled, source->output_shape(0).dim(0));
+    if (node->op().rows == nullptr || node->op().rows(context) != Rows::kEach) return;
+    marked[node] = context.cut();
+  }
+  for (const auto& [node, filled] : marked) {
+    NodeSchedule& plan = schedule.nodes[static_cast<size_t>(node->id())];
+    plan.filled_by = source;
+    plan.filled_inputs = filled;
+  }
+}
+
+// The same in all lanes of a run. What they compute of a table's rows nothing else reads.
+void FindFilled(const NodeRun& run, const std::map<int, int>& lanes, Schedule& schedule) {
+  std::map<int, std::vector<const Node*>> by_lane;
+  for (const Node* const node : run.nodes) {
+    const auto lane = lanes.find(node->id());
+    if (lane != lanes.end()) by_lane[lane->second].push_back(node);
+  }
+  for (const auto& [lane, nodes] : by_lane) MarkFilled(nodes, schedule);
+}
+
 // The stages of one phase, asked for in an order in which a node is behind what it waits for: its
 // stage is one more than the highest among those of this phase, and `least` or more. next_update_
 // keeps the updates of one variable apart, in the order of the graph.
@@ -225,6 +267,7 @@ void FindStages(Schedule& schedule) {
     for (const NodeRun& run : PhaseRuns(schedule, static_cast<int>(p)).Make()) {
       const bool is_large = ResultBytes(run) > kLargePhaseBytes;
       const std::map<int, int> lanes = LanesOf(run);
+      if (phase.level == Level::kRowUpdate) FindFilled(run, lanes, schedule);
       const int least = next;
       for (const Node* const node : run.nodes) {
         NodeSchedule& plan = schedule.nodes[static_cast<size_t>(node->id())];

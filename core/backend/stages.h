@@ -38,6 +38,17 @@ struct Work {
   int64_t elements = 0;  // of the ranges
   int64_t cost = 0;      // elements read and written
   bool alone = false;    // may not run beside others
+  // Of rows that are filled up (NodeSchedule::filled_by): it runs where there are more than `least`
+  // and at most `most`, which is how many it computes.
+  Buffer count = {};  // int64; id -1: it runs in any case
+  int64_t least = 0;
+  int64_t most = 0;
+
+  [[nodiscard]] bool RunsIn(const Task& task) const {
+    if (count.id < 0) return true;
+    const int64_t rows = *task.At<const int64_t>(count);
+    return rows > least && rows <= most;
+  }
 };
 
 // A part of a stage's work: all of it, or a range.
@@ -47,6 +58,7 @@ struct WorkPart {
   int64_t end = 0;
 
   void Run(const Task& task) const {
+    if (!work->RunsIn(task)) return;
     if (work->ranges == nullptr) return work->kernel(task);
     work->ranges(task, begin, end);
   }

@@ -85,6 +85,9 @@ struct OpDef {
   bool looks_up_rows = false;
   // Writes those rows alone, of the variable behind input 0.
   bool writes_rows = false;
+  // Behind the rows that there are in a step its outputs are filled up: its kernel says how many
+  // there are (PlanContext::RowCount).
+  bool fills_rows = false;
   // Output 0 is input 0 in another dtype: the same before input 0 was rounded to its own.
   bool converts = false;
   // Output 0 is the sum of input 0 over all replicas: the program adds them up, not a kernel.

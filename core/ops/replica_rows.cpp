@@ -146,6 +146,7 @@ void PlanSumRowsOf(PlanContext& context) {
   const Buffer begins = context.Scratch((rows + 1) * sizeof(int32_t));
   const Buffer order = context.Scratch(rows * sizeof(int32_t));
   const auto levels = static_cast<size_t>(std::bit_width(static_cast<unsigned>(replicas)));
+  const Buffer there = context.RowCount();
   const Buffer spare = context.Scratch(levels * static_cast<size_t>(sizes.width) * sizeof(T));
   context.Run([=](const Task& task) {
     const auto* const from = task.At<const Index>(indices);
@@ -153,6 +154,7 @@ void PlanSumRowsOf(PlanContext& context) {
                task.At<int32_t>(table));
     const Contributions sorted = ByDistinct(from, task.At<int32_t>(idx), sizes.rows,
                                             task.At<int32_t>(begins), task.At<int32_t>(order));
+    *task.At<int64_t>(there) = sorted.distinct;
     const SparseTree<T> tree(task.At<const T>(values), sizes);
     T* to = task.At<T>(sums);
     for (int64_t u = 0; u < sizes.rows; ++u, to += sizes.width) {
@@ -200,7 +202,8 @@ const OpDef kReplicaRowOps[] = {
      .grad = NoGradient,
      .cpu = PlanSumRows,
      .hlo = LowerSumRows,
-     .flops = InputFlops},
+     .flops = InputFlops,
+     .fills_rows = true},
 };
 
 }  // namespace

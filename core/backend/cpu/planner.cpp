@@ -31,6 +31,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -195,23 +196,46 @@ class Planner {
   CpuPlan plan_;
   std::map<std::pair<int, std::string>, Buffer> derived_;   // by input buffer and key
   std::map<Value, Buffer> run_parts_;                       // of sums over rows
+  std::map<const Node*, Buffer> row_counts_;                // of nodes that fill rows up
   std::map<const Node*, std::vector<size_t>> whole_after_;  // SumJob::whole_after
 };
 
-// A PlanFn sees its node through this: one node, in one variant of a block.
+// So many of the rows that a node has filled up (NodeSchedule::filled_by) are computed where there
+// are more than `least` and at most `most`.
+struct FilledRows {
+  int64_t least = 0;
+  int64_t most = 0;
+};
+
+// For as many numbers of rows as there may be: eighths of all.
+std::vector<FilledRows> FilledParts(int64_t rows) {
+  constexpr int64_t kParts = 8;
+  std::vector<FilledRows> parts;
+  for (int64_t part = kParts; part > 0; --part) {
+    const int64_t most = (rows * part + kParts - 1) / kParts;
+    const int64_t least = part == 1 ? -1 : (rows * (part - 1) + kParts - 1) / kParts;
+    if (least < most) parts.push_back({least, most});
+  }
+  return parts;
+}
+
+// A PlanFn sees its node through this: one node, in one variant of a block, or for one part of the
+// rows that are filled up.
 class NodeContext final : public PlanContext {
  public:
-  NodeContext(Planner& planner, Node& node, int phase, size_t variant)
+  NodeContext(Planner& planner, Node& node, int phase, size_t variant,
+              const std::optional<FilledRows>& filled = {})
       : planner_(planner),
         node_(node),
         plan_(planner.At(node)),
         phase_(phase),
         variant_(variant),
-        rows_(Phase().variant_rows[variant]) {
+        filled_(filled),
+        rows_(filled ? filled->most : Phase().variant_rows[variant]) {
     for (int i = 0; i < inputs(); ++i) input_shapes_.push_back(CutShape(WholeInputShape(i), i));
     for (int i = 0; i < node.outputs(); ++i) {
       Shape shape = node.output_shape(i);
-      if (OutputIsCut()) shape.set_dim(0, rows_);
+      if (OutputIsCut() || filled_) shape.set_dim(0, rows_);
       output_shapes_.push_back(shape);
     }
   }
@@ -248,6 +272,9 @@ class NodeContext final : public PlanContext {
   }
   [[nodiscard]] Buffer Scratch(size_t bytes) override {
     return planner_.buffers_.Scratch(bytes, plan_.level, phase_, node_);
+  }
+  [[nodiscard]] Buffer RowCount() override {
+    return planner_.row_counts_[&node_] = Scratch(sizeof(int64_t));
   }
   // A part is its block's own, and rows of a whole tensor lie elsewhere than a block's: neither can
   // stand in its input's memory.
@@ -329,7 +356,8 @@ class NodeContext final : public PlanContext {
 
  private:
   [[nodiscard]] Shape CutShape(Shape shape, int i) const {
-    if (plan_.cut_inputs[static_cast<size_t>(i)]) shape.set_dim(0, rows_);
+    const auto input = static_cast<size_t>(i);
+    if (filled_ ? plan_.filled_inputs[input] : plan_.cut_inputs[input]) shape.set_dim(0, rows_);
     return shape;
   }
 
@@ -348,6 +376,12 @@ class NodeContext final : public PlanContext {
   // elements that are read and written.
   [[nodiscard]] Work WorkOf(Kernel kernel) const {
     Work work{.kernel = std::move(kernel), .alone = node_.op().host};
+    if (filled_) {
+      work.count = planner_.row_counts_.at(plan_.filled_by);
+      work.least = filled_->least;
+      work.most = filled_->most;
+      planner_.buffers_.Touch(work.count, node_);
+    }
     for (const Value& input : node_.inputs()) {
       if (input.dtype() != DType::kResource) work.cost += input.shape().elements();
     }
@@ -362,6 +396,7 @@ class NodeContext final : public PlanContext {
   const NodeSchedule& plan_;
   int phase_;
   size_t variant_;
+  const std::optional<FilledRows> filled_;
   int64_t rows_;
   std::vector<Shape> input_shapes_;
   std::vector<Shape> output_shapes_;
@@ -380,6 +415,13 @@ void Planner::PlanNode(Node& node, int phase) {
     throw Error(Code::kUsage,
                 fmt::format("{} '{}' does not run on the CPU", node.type(), node.name()))
         .At(node.origin());
+  }
+  if (const Node* const filled_by = At(node).filled_by) {
+    for (const FilledRows& filled : FilledParts(filled_by->output_shape(0).dim(0))) {
+      NodeContext context(*this, node, phase, 0, filled);
+      node.op().cpu(context);
+    }
+    return;
   }
   if (variables_.AsksForRows(node)) PlanFetch(node, phase);
   for (size_t v = 0; v < plan_.phases[static_cast<size_t>(phase)].variant_rows.size(); ++v) {
