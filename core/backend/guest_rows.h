@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 
 #include "core/backend/message.h"
 #include "core/backend/row_table.h"

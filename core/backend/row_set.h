@@ -32,7 +32,6 @@ class RowSet {
     std::erase_if(rows_, [&](int64_t row) { return !keeps(row); });
     Index(4 * (rows_.size() + kFewest));
   }
-  [[nodiscard]] size_t size() const { return rows_.size(); }
   [[nodiscard]] std::vector<int64_t> Sorted() const { return Sorted(0, INT64_MAX); }
   // Those among first .. first + n - 1.
   [[nodiscard]] std::vector<int64_t> Sorted(int64_t first, int64_t n) const {

@@ -53,8 +53,9 @@ void UpdatePlanner::AddWritten(const Node& handle, const UpdateBounds& bounds,
                                const std::string& slot) {
   if (const RowColumn* const rows = of_.variables.RowsOf(handle)) {
     auto& tables = of_.plan.tables;
-    const bool is_known = std::find(tables.begin(), tables.end(), rows) != tables.end();
-    if (rows->column == 0 && !is_known) tables.push_back(rows);
+    if (rows->column == 0 && std::find(tables.begin(), tables.end(), rows) == tables.end()) {
+      tables.push_back(rows);
+    }
     of_.plan.shares_tables = of_.plan.shares_tables || rows->table->owners() != nullptr;
     return;
   }

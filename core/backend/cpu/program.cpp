@@ -162,6 +162,12 @@ class CpuProgram final : public Program {
       result.not_finite = not_finite;
       result.applied = not_finite.empty();
     };
+    // Once, between the updates of rows and the others.
+    const auto pass_gate = [&] {
+      if (!gate_ || !guarded || gated || !result.applied) return;
+      gated = true;
+      apply(gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); }));
+    };
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       const PhasePlan& phase = plan_.phases[p];
       if (IsOfUpdates(phase) && !guarded && bound_.guard.valid()) {
@@ -169,18 +175,13 @@ class CpuProgram final : public Program {
         result.applied = GuardIsFinite();
         if (result.applied && gate_) gate_->BeforeRowUpdates();
       }
-      if (phase.level == Level::kUpdate && !gated && result.applied && gate_) {
-        gated = true;
-        apply(gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); }));
-      }
+      if (phase.level == Level::kUpdate) pass_gate();
       if (IsOfUpdates(phase) && !result.applied) continue;
       RunPhase(p);
     }
     for (const PhasePlan& phase : plan_.phases) LetGuestsGo(phase.fetches);
     if (bound_.guard.valid() && !guarded) result.applied = GuardIsFinite();
-    if (gate_ && guarded && result.applied && !gated) {
-      apply(gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); }));
-    }
+    pass_gate();
     if (gate_ && guarded && result.applied) apply(gate_->AfterUpdates());
     if (plan_.counts_rows) variables_.EndStep(result.applied);
     for (size_t i = 0; i < bound_.fetches.size(); ++i) {

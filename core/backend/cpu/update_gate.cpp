@@ -239,7 +239,7 @@ std::string UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& 
     }
   }
   if (!bad.empty()) {
-    for (const RowColumn* const rows : plan_.tables) rows->table->TakeBack();
+    TakeBackRows();
   } else if (keeps_) {
     Keep();
   }
@@ -294,6 +294,10 @@ void UpdateGate::PutBack() {
   for (size_t i = 0; i < kept_.size(); ++i) {
     std::memcpy(plan_.written[i].memory, kept_[i].data(), kept_[i].size());
   }
+  TakeBackRows();
+}
+
+void UpdateGate::TakeBackRows() {
   for (const RowColumn* const rows : plan_.tables) rows->table->TakeBack();
 }
 

@@ -88,6 +88,7 @@ class UpdateGate {
   [[nodiscard]] std::string BadTable() const;
   void Keep();
   void PutBack();
+  void TakeBackRows();
   // The first variable that is not finite, or "".
   [[nodiscard]] std::string NotFinite() const;
 
