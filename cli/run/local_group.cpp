@@ -204,8 +204,9 @@ int RunLocalGroup(const Invocation& given, const std::string& command,
   const auto& session_config = loaded.job.estimator.run_config.session_config;
   std::optional<int> threads = invocation.threads;
   if (!threads && session_config.intra_op_parallelism_threads == 0) {
-    threads = std::max(1, ThreadsOf(loaded.job.estimator.run_config) / processes);
+    threads = ThreadsOf(loaded.job.estimator.run_config);
   }
+  if (threads) threads = std::max(1, *threads / processes);
   const std::vector<std::string>& signals = loaded.job.tpuest.preemption.signals;
   HandleSignals(group_stop, signals, std::nullopt);
   std::vector<std::string> words = WordsFor(invocation, command, threads);
