@@ -92,7 +92,8 @@ struct OpDef {
   bool converts = false;
   // Output 0 is the sum of input 0 over all replicas: the program adds them up, not a kernel.
   bool sums_replicas = false;
-  // Output 0 is the rows of all replicas' input 0, in their order: the program gathers them.
+  // Outputs 0 and 1 are the numbers of all replicas' rows, input 0, and their values, input 1, in
+  // the replicas' order: the program gathers them.
   bool gathers_replicas = false;
 
   [[nodiscard]] bool crosses_replicas() const { return sums_replicas || gathers_replicas; }

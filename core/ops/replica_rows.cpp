@@ -12,15 +12,11 @@
 
 namespace tpuest::ops {
 
-Value GatherReplicas(Value x, int replicas, std::string_view name) {
-  return x.graph().Add("_GatherReplicas", {x}, {{"replicas", int64_t{replicas}}}, name);
-}
-
-GatheredRows GatherRowsOf(const std::string& table, Value indices, Value values, int replicas) {
+GatheredRows GatherRows(Value indices, Value values, int replicas, const std::string& table) {
   Attrs attrs = {{"replicas", int64_t{replicas}}};
   if (!table.empty()) attrs[std::string(kRowsOf)] = table;
-  const auto gathered = [&](Value x) { return x.graph().Add("_GatherReplicas", {x}, attrs); };
-  return {gathered(indices), gathered(values)};
+  Node* const node = values.graph().AddNode("_GatherRowsOfReplicas", {indices, values}, attrs);
+  return {node->output(0), node->output(1)};
 }
 
 SummedRows SumRowsOfReplicas(Value indices, Value values, int replicas, std::string_view name) {
@@ -31,23 +27,30 @@ SummedRows SumRowsOfReplicas(Value indices, Value values, int replicas, std::str
 
 namespace {
 
-void GatherReplicasShape(ShapeContext& context) {
-  const Shape& x = context.Input(0);
-  if (!x.known_rank()) return context.Output(0, x);
-  if (x.rank() == 0) context.Fail("a scalar has no rows");
-  Shape all = x;
-  if (x.dim(0) != kUnknownDim) {
-    all.set_dim(0, x.dim(0) * context.node().Attr<int64_t>("replicas"));
+void GatherRowsShape(ShapeContext& context) {
+  NeedRank(context, context.Input(0), 1, "indices");
+  for (int i = 0; i < 2; ++i) {
+    Shape all = context.Input(i);
+    if (all.known_rank() && all.rank() == 0) context.Fail("a scalar has no rows");
+    if (all.known_rank() && all.dim(0) != kUnknownDim) {
+      all.set_dim(0, all.dim(0) * context.node().Attr<int64_t>("replicas"));
+    }
+    context.Output(i, all);
   }
-  context.Output(0, all);
+}
+
+// Those of one replica; where there are more the program gathers them itself.
+void PlanGatherRows(PlanContext& context) {
+  context.Alias(0, 0);
+  context.Alias(1, 1);
 }
 
 // Each replica puts its own at its place among zeros, and all are added.
-void LowerGatherReplicas(LowerContext& c) {
+void LowerGathered(LowerContext& c, int i) {
   HloBuilder& hlo = c.hlo();
-  const HloValue x = c.Input(0);
+  const HloValue x = c.Input(i);
   const int64_t replicas = c.replicas();
-  if (replicas == 1) return c.Output(0, x);
+  if (replicas == 1) return c.Output(i, x);
   std::vector<int64_t> dims = x.shape.dims();
   dims.insert(dims.begin(), replicas);
   const Shape all(dims);
@@ -58,7 +61,12 @@ void LowerGatherReplicas(LowerContext& c) {
       hlo.Compare("EQ", hlo.Iota(DType::kUint32, all, 0), hlo.Broadcast(own, all));
   const HloValue placed =
       hlo.Select(is_own, hlo.BroadcastInDim(x, all, axes), hlo.Full(x.dtype, all, 0));
-  c.Output(0, hlo.Reshape(hlo.AllReduceSum(placed, replicas), c.OutputShape(0)));
+  c.Output(i, hlo.Reshape(hlo.AllReduceSum(placed, replicas), c.OutputShape(i)));
+}
+
+void LowerGatherRows(LowerContext& c) {
+  LowerGathered(c, 0);
+  LowerGathered(c, 1);
 }
 
 void SumRowsShape(ShapeContext& context) {
@@ -186,13 +194,13 @@ void LowerSumRows(LowerContext& c) {
 }
 
 const OpDef kReplicaRowOps[] = {
-    {.name = "_GatherReplicas",
-     .signature = "input: T -> output: T; replicas: int; T: float|double|int32|int64",
-     .shape = GatherReplicasShape,
+    {.name = "_GatherRowsOfReplicas",
+     .signature = "indices: Tindices, values: T -> all_indices: Tindices, all_values: T; "
+                  "replicas: int; T: float|double; Tindices: int32|int64",
+     .shape = GatherRowsShape,
      .grad = NoGradient,
-     // That of one replica; where there are more the program gathers them itself.
-     .cpu = PlanAlias,
-     .hlo = LowerGatherReplicas,
+     .cpu = PlanGatherRows,
+     .hlo = LowerGatherRows,
      .stateful = true,
      .gathers_replicas = true},
     {.name = "_SumRowsOfReplicas",

@@ -8,17 +8,14 @@
 
 namespace tpuest::ops {
 
-// The x [n, ...] of all replicas, in their order: [replicas * n, ...]. x has the same shape on
-// each.
-Value GatherReplicas(Value x, int replicas, std::string_view name = "");
-// Rows' numbers and values of all replicas. With a table's name they are for its update and nothing
-// else: numbers of rows that another process owns may be -1 there, and their values are any finite
-// numbers then.
 struct GatheredRows {
   Value indices;  // [replicas * n]
-  Value values;   // [replicas * n, D]
+  Value values;   // [replicas * n, ...]
 };
-GatheredRows GatherRowsOf(const std::string& table, Value indices, Value values, int replicas);
+// The rows of all replicas, in their order: numbers [n], int32 or int64, and values [n, ...], of
+// the same shapes on each. With a table's name they are for its update and nothing else: numbers of
+// rows that another process owns may be -1 there, and their values are any finite numbers then.
+GatheredRows GatherRows(Value indices, Value values, int replicas, const std::string& table = "");
 
 struct SummedRows {
   Value indices;  // [m]: each row that is there once, then -1

@@ -183,7 +183,7 @@ class Planner {
 
   void PlanFetch(const Node& node, int phase);
   void PlanCrossReplicaSum(Node& node, int phase);
-  void PlanGatherReplicas(Node& node, int phase);
+  void PlanGatherRows(Node& node, int phase);
   void PlanParts(Node& node, int phase);
   Buffer PartOfRun(const Value& value, int phase);
   void PlanRuns(const Value& value, int phase);
@@ -406,7 +406,7 @@ class NodeContext final : public PlanContext {
 void Planner::PlanNode(Node& node, int phase) {
   if (node.op().source != ValueSource::kNone) return;
   if (node.op().sums_replicas) return PlanCrossReplicaSum(node, phase);
-  if (node.op().gathers_replicas) return PlanGatherReplicas(node, phase);
+  if (node.op().gathers_replicas) return PlanGatherRows(node, phase);
   if (ReadsUnroundedPart(node)) {
     buffers_.ShareWithSum(node.output(0), node.input(0));
     return;
@@ -534,18 +534,19 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
 }
 
 // As sums, these run before the kernels of their phase.
-void Planner::PlanGatherReplicas(Node& node, int phase) {
-  const Value input = node.input(0);
-  const size_t bytes = static_cast<size_t>(input.shape().elements()) * SizeOf(input.dtype());
-  GatherJob job{.in = buffers_.Use(input, false),
-                .out = buffers_.Use(node.output(0), false),
-                .bytes = bytes,
-                .dtype = input.dtype()};
+void Planner::PlanGatherRows(Node& node, int phase) {
+  const auto gathered = [&](int i) {
+    const Value input = node.input(i);
+    const NodeSchedule& source = At(*input.node);
+    Check(source.result_level == Level::kReplica || source.phase < phase,
+          "'{}' gathers what its own phase computes", node.name());
+    const Buffer out = buffers_.Use(node.output(i), false);
+    buffers_.TouchPhase(out, phase);
+    const size_t bytes = static_cast<size_t>(input.shape().elements()) * SizeOf(input.dtype());
+    return GatherPart{.in = buffers_.Use(input, false), .out = out, .bytes = bytes};
+  };
+  GatherJob job{.numbers = gathered(0), .values = gathered(1), .dtype = node.input(0).dtype()};
   if (node.HasAttr(kRowsOf)) job.rows = variables_.RowsOf(node.Attr<std::string>(kRowsOf));
-  const NodeSchedule& source = At(*input.node);
-  Check(source.result_level == Level::kReplica || source.phase < phase,
-        "'{}' gathers what its own phase computes", node.name());
-  buffers_.TouchPhase(job.out, phase);
   plan_.phases[static_cast<size_t>(phase)].gathers.push_back(job);
 }
 

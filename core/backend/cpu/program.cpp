@@ -228,7 +228,7 @@ class CpuProgram final : public Program {
         break;
       default:
         RunSums(index);
-        GatherReplicas(
+        GatherRows(
             phase.gathers, here_,
             [this](Buffer buffer, int replica) {
               return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));

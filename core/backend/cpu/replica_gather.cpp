@@ -12,43 +12,10 @@
 namespace tpuest {
 namespace {
 
-// Numbers of rows of a table that processes share, and what belongs to them.
-struct RowJobs {
-  const GatherJob* numbers = nullptr;
-  const GatherJob* values = nullptr;
-
-  [[nodiscard]] const RowTable& table() const { return *numbers->rows->table; }
-  [[nodiscard]] size_t count() const { return numbers->bytes / SizeOf(numbers->dtype); }
-  [[nodiscard]] size_t row_bytes() const { return values->bytes / count(); }
-};
-
-// The jobs that go to all, and those of which each process gets its own rows.
-struct Dealt {
-  std::vector<GatherJob> whole;
-  std::vector<RowJobs> by_row;
-};
-
-bool IsNumbers(const GatherJob& job) {
-  return job.dtype == DType::kInt32 || job.dtype == DType::kInt64;
-}
-
-// What has no counterpart in this phase goes to all.
-Dealt DealtOut(const std::vector<GatherJob>& jobs) {
-  Dealt dealt;
-  for (const GatherJob& job : jobs) {
-    const auto belongs = [&](const GatherJob& other) {
-      return other.rows == job.rows && IsNumbers(other) != IsNumbers(job);
-    };
-    const bool is_shared = job.rows != nullptr && job.rows->table->is_dealt() && job.bytes > 0;
-    const auto pairs = is_shared ? std::count_if(jobs.begin(), jobs.end(), belongs) : 0;
-    if (pairs != 1) {
-      dealt.whole.push_back(job);
-    } else if (IsNumbers(job)) {
-      const auto values = std::find_if(jobs.begin(), jobs.end(), belongs);
-      dealt.by_row.push_back({&job, &*values});
-    }
-  }
-  return dealt;
+size_t CountOf(const GatherJob& job) { return job.numbers.bytes / SizeOf(job.dtype); }
+size_t RowBytes(const GatherJob& job) { return job.values.bytes / CountOf(job); }
+bool IsDealt(const GatherJob& job) {
+  return job.rows != nullptr && job.rows->table->is_dealt() && job.numbers.bytes > 0;
 }
 
 // Gathers between processes.
@@ -56,33 +23,35 @@ class Exchange {
  public:
   using AtFn = std::function<char*(Buffer, int)>;
 
+  // Every process has as many replicas.
   Exchange(const ReplicaRange& here, const AtFn& at) : here_(here), at_(at) {}
 
-  // Sends the jobs that go to all to all.
+  // All jobs go to all.
   void Whole(const std::vector<GatherJob>& jobs, Collective& collective) const {
     MessageWriter own;
-    PutWhole(jobs, own);
-    // Every process has as many replicas.
+    for (const GatherJob& job : jobs) PutWhole(job, own);
     const std::vector<std::string> all = collective.GatherInAll(own.bytes());
     for (size_t rank = 0; rank < all.size(); ++rank) {
       if (IsHere(rank)) continue;
       MessageReader from(all[rank]);
-      TakeWhole(jobs, rank, from);
+      for (const GatherJob& job : jobs) TakeWhole(job, rank, from);
     }
   }
 
-  // Sends each process what goes to all, and of each table the rows that it owns.
-  void ByOwner(const Dealt& dealt, Collective& collective) const {
-    const int processes = dealt.by_row.front().table().owners()->processes();
+  // Each process gets the rows that it owns of tables that are shared, and all of the others.
+  void ByOwner(const std::vector<GatherJob>& jobs, int processes, Collective& collective) const {
     std::vector<RowPlaces> places;
-    for (const RowJobs& jobs : dealt.by_row) places.push_back(PlacesOf(jobs, processes));
+    for (const GatherJob& job : jobs) {
+      places.push_back(IsDealt(job) ? PlacesOf(job, processes) : RowPlaces());
+    }
     std::vector<std::string> for_each;
     for (int owner = 0; owner < processes; ++owner) {
       MessageWriter message;
-      if (!IsHere(static_cast<size_t>(owner))) {
-        PutWhole(dealt.whole, message);
-        for (size_t i = 0; i < places.size(); ++i) {
-          PutRowsOf(owner, dealt.by_row[i], places[i], message);
+      for (size_t i = 0; i < jobs.size() && !IsHere(static_cast<size_t>(owner)); ++i) {
+        if (IsDealt(jobs[i])) {
+          PutRowsOf(owner, jobs[i], places[i], message);
+        } else {
+          PutWhole(jobs[i], message);
         }
       }
       for_each.push_back(message.Take());
@@ -91,8 +60,13 @@ class Exchange {
     for (size_t rank = 0; rank < all.size(); ++rank) {
       if (IsHere(rank)) continue;
       MessageReader from(all[rank]);
-      TakeWhole(dealt.whole, rank, from);
-      for (const RowJobs& jobs : dealt.by_row) TakeRowsOf(jobs, rank, from);
+      for (const GatherJob& job : jobs) {
+        if (IsDealt(job)) {
+          TakeRowsOf(job, rank, from);
+        } else {
+          TakeWhole(job, rank, from);
+        }
+      }
       collective.Reuse(std::move(all[rank]));
     }
   }
@@ -101,28 +75,30 @@ class Exchange {
   [[nodiscard]] bool IsHere(size_t rank) const {
     return static_cast<int>(rank) * here_.count == here_.first;
   }
-  // What a job's `out` has of the first replica of a process.
-  [[nodiscard]] char* FirstOf(size_t rank, const GatherJob& job) const {
-    return at_(job.out, 0) + rank * static_cast<size_t>(here_.count) * job.bytes;
+  // What a part's `out` has of the first replica of a process.
+  [[nodiscard]] char* FirstOf(size_t rank, const GatherPart& part) const {
+    return at_(part.out, 0) + rank * static_cast<size_t>(here_.count) * part.bytes;
   }
-  [[nodiscard]] char* Own(const GatherJob& job) const {
-    return at_(job.out, 0) + static_cast<size_t>(here_.first) * job.bytes;
+  [[nodiscard]] char* Own(const GatherPart& part) const {
+    return at_(part.out, 0) + static_cast<size_t>(here_.first) * part.bytes;
   }
-  [[nodiscard]] size_t BytesHere(const GatherJob& job) const {
-    return static_cast<size_t>(here_.count) * job.bytes;
+  [[nodiscard]] size_t BytesHere(const GatherPart& part) const {
+    return static_cast<size_t>(here_.count) * part.bytes;
   }
 
-  void PutWhole(const std::vector<GatherJob>& jobs, MessageWriter& message) const {
-    for (const GatherJob& job : jobs) message.Numbers(Own(job), BytesHere(job));
+  void PutWhole(const GatherJob& job, MessageWriter& message) const {
+    message.Numbers(Own(job.numbers), BytesHere(job.numbers));
+    message.Numbers(Own(job.values), BytesHere(job.values));
   }
-  void TakeWhole(const std::vector<GatherJob>& jobs, size_t rank, MessageReader& from) const {
-    for (const GatherJob& job : jobs) from.Numbers(FirstOf(rank, job), BytesHere(job));
+  void TakeWhole(const GatherJob& job, size_t rank, MessageReader& from) const {
+    from.Numbers(FirstOf(rank, job.numbers), BytesHere(job.numbers));
+    from.Numbers(FirstOf(rank, job.values), BytesHere(job.values));
   }
 
   // Calls fn(the numbers of a replica's rows), as what they are.
   template <class Fn>
-  static void WithNumbers(const RowJobs& jobs, char* numbers, Fn&& fn) {
-    if (jobs.numbers->dtype == DType::kInt64) {
+  static void WithNumbers(const GatherJob& job, char* numbers, Fn&& fn) {
+    if (job.dtype == DType::kInt64) {
       fn(reinterpret_cast<int64_t*>(numbers));
     } else {
       fn(reinterpret_cast<int32_t*>(numbers));
@@ -131,14 +107,14 @@ class Exchange {
 
   // Where the rows of each owner are, of each replica here: by replica, then by owner.
   using RowPlaces = std::vector<std::vector<std::vector<uint32_t>>>;
-  [[nodiscard]] RowPlaces PlacesOf(const RowJobs& jobs, int processes) const {
-    const RowTable& table = jobs.table();
+  [[nodiscard]] RowPlaces PlacesOf(const GatherJob& job, int processes) const {
+    const RowTable& table = *job.rows->table;
     RowPlaces places(static_cast<size_t>(here_.count),
                      std::vector<std::vector<uint32_t>>(static_cast<size_t>(processes)));
     for (int r = 0; r < here_.count; ++r) {
       const auto replica = static_cast<size_t>(r);
-      WithNumbers(jobs, Own(*jobs.numbers) + replica * jobs.numbers->bytes, [&](auto* numbers) {
-        for (size_t i = 0; i < jobs.count(); ++i) {
+      WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
+        for (size_t i = 0; i < CountOf(job); ++i) {
           if (numbers[i] < 0 || table.IsOwn(numbers[i])) continue;
           const int owner = table.owners()->OwnerOf(numbers[i], table.rows());
           places[replica][static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
@@ -150,36 +126,36 @@ class Exchange {
 
   // For each replica here: how many rows, their numbers, their values. They are no longer here
   // then.
-  void PutRowsOf(int owner, const RowJobs& jobs, const RowPlaces& of,
+  void PutRowsOf(int owner, const GatherJob& job, const RowPlaces& of,
                  MessageWriter& message) const {
     for (int r = 0; r < here_.count; ++r) {
       const auto replica = static_cast<size_t>(r);
       const std::vector<uint32_t>& places = of[replica][static_cast<size_t>(owner)];
-      const char* const values = Own(*jobs.values) + replica * jobs.values->bytes;
-      WithNumbers(jobs, Own(*jobs.numbers) + replica * jobs.numbers->bytes, [&](auto* numbers) {
-        message.Reserve(sizeof(uint64_t) + places.size() * (sizeof *numbers + jobs.row_bytes()));
+      const char* const values = Own(job.values) + replica * job.values.bytes;
+      WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
+        message.Reserve(sizeof(uint64_t) + places.size() * (sizeof *numbers + RowBytes(job)));
         message.Number(static_cast<uint64_t>(places.size()));
         for (const uint32_t i : places) message.Number(std::exchange(numbers[i], -1));
         for (const uint32_t i : places) {
-          message.Numbers(values + i * jobs.row_bytes(), jobs.row_bytes());
+          message.Numbers(values + i * RowBytes(job), RowBytes(job));
         }
       });
     }
   }
 
-  void TakeRowsOf(const RowJobs& jobs, size_t rank, MessageReader& from) const {
+  void TakeRowsOf(const GatherJob& job, size_t rank, MessageReader& from) const {
     for (int r = 0; r < here_.count; ++r) {
       const auto replica = static_cast<size_t>(r);
-      char* const values = FirstOf(rank, *jobs.values) + replica * jobs.values->bytes;
-      char* const of_replica = FirstOf(rank, *jobs.numbers) + replica * jobs.numbers->bytes;
-      WithNumbers(jobs, of_replica, [&](auto* numbers) {
+      char* const values = FirstOf(rank, job.values) + replica * job.values.bytes;
+      char* const of_replica = FirstOf(rank, job.numbers) + replica * job.numbers.bytes;
+      WithNumbers(job, of_replica, [&](auto* numbers) {
         const auto n = from.Number<uint64_t>();
-        Check(n <= jobs.count(), "process {} has more rows than it may", rank);
+        Check(n <= CountOf(job), "process {} has more rows than it may", rank);
         from.Numbers(numbers, n);
-        std::fill(numbers + n, numbers + jobs.count(), -1);
-        const size_t bytes = n * jobs.row_bytes();
+        std::fill(numbers + n, numbers + CountOf(job), -1);
+        const size_t bytes = n * RowBytes(job);
         from.Numbers(values, bytes);
-        std::memset(values + bytes, 0, jobs.values->bytes - bytes);
+        std::memset(values + bytes, 0, job.values.bytes - bytes);
       });
     }
   }
@@ -190,25 +166,25 @@ class Exchange {
 
 }  // namespace
 
-void GatherReplicas(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
-                    const std::function<char*(Buffer, int)>& at, ThreadTeam& team,
-                    Collective* collective) {
+void GatherRows(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
+                const std::function<char*(Buffer, int)>& at, ThreadTeam& team,
+                Collective* collective) {
   if (jobs.empty()) return;
-  team.ForEach(static_cast<int>(jobs.size()), [&](int i, int /*thread*/) {
-    const GatherJob& job = jobs[static_cast<size_t>(i)];
-    char* to = at(job.out, 0) + static_cast<size_t>(here.first) * job.bytes;
-    for (int r = 0; r < here.count; ++r, to += job.bytes) {
-      std::memcpy(to, at(job.in, r), job.bytes);
+  const auto copy = [&](const GatherPart& part) {
+    char* to = at(part.out, 0) + static_cast<size_t>(here.first) * part.bytes;
+    for (int r = 0; r < here.count; ++r, to += part.bytes) {
+      std::memcpy(to, at(part.in, r), part.bytes);
     }
+  };
+  team.ForEach(static_cast<int>(jobs.size()), [&](int i, int /*thread*/) {
+    copy(jobs[static_cast<size_t>(i)].numbers);
+    copy(jobs[static_cast<size_t>(i)].values);
   });
   if (collective == nullptr) return;
-  const Dealt dealt = DealtOut(jobs);
   const Exchange exchange(here, at);
-  if (dealt.by_row.empty()) {
-    exchange.Whole(jobs, *collective);
-  } else {
-    exchange.ByOwner(dealt, *collective);
-  }
+  const auto dealt = std::find_if(jobs.begin(), jobs.end(), IsDealt);
+  if (dealt == jobs.end()) return exchange.Whole(jobs, *collective);
+  exchange.ByOwner(jobs, dealt->rows->table->owners()->processes(), *collective);
 }
 
 }  // namespace tpuest

@@ -1,7 +1,7 @@
 #pragma once
-// What every replica has of a value, one behind the other: each process copies that of its own
-// replicas and, in a group, gets the others' from theirs. Of the gradients of a table whose rows
-// processes share, each gets those of the rows that it owns.
+// The rows that every replica has gradients of, one replica behind the other: each process copies
+// those of its own replicas and, in a group, gets the others' from theirs. Of a table whose rows
+// processes share, each gets those that it owns.
 
 #include <functional>
 #include <vector>
@@ -14,22 +14,27 @@
 
 namespace tpuest {
 
-struct GatherJob {
+struct GatherPart {
   Buffer in;
   Buffer out;        // of all replicas
   size_t bytes = 0;  // of one replica
-  // Numbers of rows of this table (int32 or int64 [n]), or what belongs to them ([n, ...]): its
-  // update alone reads it (graph.h: kRowsOf). nullptr: of no table that is kept by rows.
+};
+
+struct GatherJob {
+  GatherPart numbers;           // [n]
+  GatherPart values;            // [n, ...]
+  DType dtype = DType::kInt64;  // of the numbers; or int32
+  // The table whose update alone reads them (graph.h: kRowsOf). nullptr: another reads them, or
+  // they are of no table that is kept by rows.
   const RowColumn* rows = nullptr;
-  DType dtype = DType::kFloat;
 };
 
 // Fills the `out` of all jobs. `here`: the replicas of this process; `at` gives a buffer's memory
 // for one of them, counted from the first. `collective`: nullptr where all replicas are here. Of a
 // table that is shared, numbers of rows that others own become -1; replicas elsewhere have theirs
 // in front, and behind them -1 and zeros.
-void GatherReplicas(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
-                    const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
-                    Collective* collective);
+void GatherRows(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
+                const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
+                Collective* collective);
 
 }  // namespace tpuest

@@ -24,8 +24,8 @@ void SetAttr(const std::string& name, const AttrValue& value, pb::NodeDef& def) 
   WriteAttr(value, (*def.mutable_attr())[name]);
 }
 
-std::vector<std::string> Copies(const pb::NodeDef& def, int64_t n) {
-  return std::vector<std::string>(static_cast<size_t>(n), def.input(0));
+std::vector<std::string> Copies(const std::string& input, int64_t n) {
+  return std::vector<std::string>(static_cast<size_t>(n), input);
 }
 
 }  // namespace
@@ -43,27 +43,37 @@ void OneReplica::Write(Node& node, pb::NodeDef& def) {
   } else if (node.type() == "CrossReplicaSum") {
     const int64_t replicas = ConstantValue(node.input(1)).shape().dim(1);
     def.set_op("AddN");
-    SetInputs(node, Copies(def, replicas), def);
+    SetInputs(node, Copies(def.input(0), replicas), def);
     SetAttr("N", replicas, def);
-  } else if (node.type() == "_GatherReplicas") {
+  } else if (node.type() == "_GatherRowsOfReplicas") {
     WriteGather(node, def);
   } else if (node.type() == "_SumRowsOfReplicas") {
     WriteSumOfRows(node, def);
   }
 }
 
-void OneReplica::WriteGather(const Node& node, pb::NodeDef& def) {
+void OneReplica::WriteGather(Node& node, pb::NodeDef& def) {
   const int64_t replicas = node.Attr<int64_t>("replicas");
-  std::vector<std::string> inputs = Copies(def, replicas);
-  inputs.push_back(
+  const std::string axis =
       Add({.op = "Const",
            .name = node.name() + "/axis",
-           .attrs = {{"dtype", DType::kInt32}, {"value", Tensor::Of<int32_t>({}, {0})}}}));
+           .attrs = {{"dtype", DType::kInt32}, {"value", Tensor::Of<int32_t>({}, {0})}}});
+  const auto copies = [&](int input) {
+    std::vector<std::string> inputs = Copies(def.input(input), replicas);
+    inputs.push_back(axis);
+    return inputs;
+  };
+  const auto attrs = [&](int input) {
+    return std::vector<std::pair<std::string, AttrValue>>{
+        {"N", replicas}, {"T", node.input(input).dtype()}, {"Tidx", DType::kInt32}};
+  };
+  tensor_names_[node.output(0)] = Add(
+      {.op = "ConcatV2", .name = node.name() + "/indices", .inputs = copies(0), .attrs = attrs(0)});
+  tensor_names_[node.output(1)] = node.name();
   def.set_op("ConcatV2");
-  SetInputs(node, std::move(inputs), def);
-  def.mutable_attr()->erase("replicas");
-  SetAttr("N", replicas, def);
-  SetAttr("Tidx", DType::kInt32, def);
+  SetInputs(node, copies(1), def);
+  def.clear_attr();
+  for (const auto& [name, value] : attrs(1)) SetAttr(name, value, def);
 }
 
 void OneReplica::WriteSumOfRows(Node& node, pb::NodeDef& def) {

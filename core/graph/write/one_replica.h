@@ -2,10 +2,10 @@
 // What replicas do together, for who runs a training graph as one of them: TensorFlow has no kernel
 // for a sum over them there. It is written as if each replica was fed the same rows.
 //
-//   CrossReplicaSum       n times the one: an AddN
-//   _OfReplica            the one
-//   _GatherReplicas       the one n times, one behind the other: a ConcatV2
-//   _SumRowsOfReplicas    Unique and UnsortedSegmentSum; what fills up the rows is left out
+//   CrossReplicaSum         n times the one: an AddN
+//   _OfReplica              the one
+//   _GatherRowsOfReplicas   the ones n times, one behind the other: ConcatV2s
+//   _SumRowsOfReplicas      Unique and UnsortedSegmentSum; what fills up the rows is left out
 
 #include <map>
 #include <string>
@@ -26,7 +26,7 @@ class OneReplica {
 
  private:
   std::string Add(NodeText node);
-  void WriteGather(const Node& node, pb::NodeDef& def);
+  void WriteGather(Node& node, pb::NodeDef& def);
   void WriteSumOfRows(Node& node, pb::NodeDef& def);
 
   NodeNames& names_;

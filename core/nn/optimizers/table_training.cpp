@@ -65,7 +65,7 @@ Value OfReplica(Value x, int replicas, int r) {
 RowGradients InTurn(const std::string& table, const IndexedSlices& slices, int replicas,
                     Value multiplier) {
   const UniqueRows own = SumDuplicates(slices);
-  const auto [indices, gathered] = ops::GatherRowsOf(table, own.indices, own.sums, replicas);
+  const auto [indices, gathered] = ops::GatherRows(own.indices, own.sums, replicas, table);
   const Value sums = multiplier.valid() ? ops::Mul(gathered, multiplier) : gathered;
   const ops::UniqueResult rows = ops::Unique(indices);
   const Value count = ops::Size(rows.y);

@@ -15,7 +15,7 @@ UniqueRows SumDuplicates(const IndexedSlices& slices) {
 UniqueRows SumOverReplicas(const IndexedSlices& slices, int replicas, const std::string& table) {
   const UniqueRows own = SumDuplicates(slices);
   if (replicas == 1) return own;
-  const auto [indices, sums] = ops::GatherRowsOf(table, own.indices, own.sums, replicas);
+  const auto [indices, sums] = ops::GatherRows(own.indices, own.sums, replicas, table);
   const ops::SummedRows rows = ops::SumRowsOfReplicas(indices, sums, replicas);
   return {.sums = rows.sums, .indices = rows.indices};
 }

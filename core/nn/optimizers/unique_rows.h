@@ -16,7 +16,7 @@ struct UniqueRows {
 
 [[nodiscard]] UniqueRows SumDuplicates(const IndexedSlices& slices);
 
-// The same over all replicas. `table`: whose update alone reads them, or "" (ops::GatherRowsOf).
+// The same over all replicas. `table`: whose update alone reads them, or "" (ops::GatherRows).
 [[nodiscard]] UniqueRows SumOverReplicas(const IndexedSlices& slices, int replicas,
                                          const std::string& table = "");
 

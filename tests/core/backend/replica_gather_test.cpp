@@ -42,15 +42,15 @@ class SecondOfTwo final : public Collective {
 TEST_CASE("each process has what all replicas give, in their order") {
   std::string own[] = {"efgh", "EF"};  // of replicas 2 and 3: two bytes each, and one
   std::string all[] = {std::string(8, '.'), std::string(4, '.')};
-  const std::vector<GatherJob> jobs = {{{0}, {1}, 2}, {{2}, {3}, 1}};
+  const std::vector<GatherJob> jobs = {{.numbers = {{0}, {1}, 2}, .values = {{2}, {3}, 1}}};
   const auto at = [&](Buffer buffer, int replica) {
-    const size_t job = static_cast<size_t>(buffer.id) / 2;
-    if (buffer.id % 2 == 1) return all[job].data();
-    return own[job].data() + static_cast<size_t>(replica) * jobs[job].bytes;
+    const size_t part = static_cast<size_t>(buffer.id) / 2;
+    if (buffer.id % 2 == 1) return all[part].data();
+    return own[part].data() + replica * (part == 0 ? 2 : 1);
   };
   SecondOfTwo others;
   ThreadTeam team(2);
-  GatherReplicas(jobs, others.share(), at, team, &others);
+  GatherRows(jobs, others.share(), at, team, &others);
   CHECK(all[0] == "abcdefgh");
   CHECK(all[1] == "ABEF");
 }
@@ -65,8 +65,10 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
   float gradients[] = {.5F, .4F, 0, .1F, .9F, .8F};
   std::vector<int64_t> numbers(12, 77);
   std::vector<float> values(12, 77);
-  const std::vector<GatherJob> jobs = {{{0}, {1}, 3 * sizeof(int64_t), &rows, DType::kInt64},
-                                       {{2}, {3}, 3 * sizeof(float), &rows, DType::kFloat}};
+  const std::vector<GatherJob> jobs = {{.numbers = {{0}, {1}, 3 * sizeof(int64_t)},
+                                        .values = {{2}, {3}, 3 * sizeof(float)},
+                                        .dtype = DType::kInt64,
+                                        .rows = &rows}};
   const auto at = [&](Buffer buffer, int replica) -> char* {
     switch (buffer.id) {
       case 0:
@@ -88,7 +90,7 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
   others.given = given.bytes();
   SUBCASE("dealt out") {
     table->Deal(nullptr);
-    GatherReplicas(jobs, others.share(), at, team, &others);
+    GatherRows(jobs, others.share(), at, team, &others);
     CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, -1, -1, 1, 9, -1});
     CHECK(values == std::vector<float>{.3F, .11F, 0, 0, 0, 0, .5F, .4F, 0, .1F, .9F, .8F});
     MessageReader sent(others.sent[0]);
@@ -100,20 +102,22 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
   }
   SUBCASE("each process has all of it") {
     CHECK_THROWS(
-        GatherReplicas(jobs, others.share(), at, team, &others));  // "abcdAB" is no such message
+        GatherRows(jobs, others.share(), at, team, &others));  // "abcdAB" is no such message
     CHECK(others.sent.empty());
   }
 }
 
 TEST_CASE("one process gathers its own replicas") {
   ThreadTeam team(2);
-  std::string own = "abc";
-  std::string all = "...";
+  std::string own[] = {"abc", "ABC"};
+  std::string all[] = {"...", "..."};
   const auto at = [&](Buffer buffer, int replica) {
-    return buffer.id == 1 ? all.data() : own.data() + replica;
+    const int part = buffer.id / 2;
+    return buffer.id % 2 == 1 ? all[part].data() : own[part].data() + replica;
   };
-  GatherReplicas({{{0}, {1}, 1}}, {0, 3}, at, team, nullptr);
-  CHECK(all == "abc");
+  GatherRows({{.numbers = {{0}, {1}, 1}, .values = {{2}, {3}, 1}}}, {0, 3}, at, team, nullptr);
+  CHECK(all[0] == "abc");
+  CHECK(all[1] == "ABC");
 }
 
 }  // namespace tpuest

@@ -46,9 +46,9 @@ struct TwoTables {
           std::make_shared<RowTable>(kTableRows, kTableWidth, std::move(rows), RowKeeping()));
       Variable* const table =
           graph.AddVariable(name, DType::kFloat, {kTableRows, kTableWidth}, graph.Scalar(0.0F));
+      const ops::GatheredRows all = ops::GatherRows(ids, values, kTableReplicas);
       const ops::SummedRows rows_of =
-          ops::SumRowsOfReplicas(ops::GatherReplicas(ids, kTableReplicas),
-                                 ops::GatherReplicas(values, kTableReplicas), kTableReplicas);
+          ops::SumRowsOfReplicas(all.indices, all.values, kTableReplicas);
       const Value there = ops::Maximum(rows_of.indices, graph.ScalarOf(rows_of.indices.dtype(), 0));
       const Value moved = ops::Sub(ops::GatherOwnRows(table->handle, there), rows_of.sums);
       updates.push_back(ops::ResourceScatterUpdate(table->handle, rows_of.indices, moved));

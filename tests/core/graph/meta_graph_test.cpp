@@ -333,21 +333,28 @@ TEST_CASE(
   Graph graph(AllOps());
   const Value indices = graph.Placeholder(DType::kInt64, {kUnknownDim}, "indices");
   const Value values = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "values");
-  const Value all = ops::GatherReplicas(indices, 2);
-  const ops::SummedRows rows = ops::SumRowsOfReplicas(all, ops::GatherReplicas(values, 2), 2);
+  const ops::GatheredRows all = ops::GatherRows(indices, values, 2);
+  const ops::SummedRows rows = ops::SumRowsOfReplicas(all.indices, all.values, 2);
   ops::Identity(rows.indices, "distinct");
   ops::Identity(rows.sums, "sums");
   const pb::MetaGraphDef meta = Written({.graph = graph, .tags = {"train"}});
   const auto& nodes = meta.graph_def().node();
-  const pb::NodeDef& gather = Find(nodes, "GatherReplicas");  // TensorFlow takes no "_Gather..."
-  CHECK(gather.op() == "ConcatV2");
-  CHECK(Inputs(gather) == Strings{"indices", "indices", "GatherReplicas/axis"});
-  CHECK(gather.attr().at("N").i() == 2);
-  CHECK_FALSE(gather.attr().contains("replicas"));
+  // TensorFlow takes no "_Gather..."
+  for (const std::string name : {"values", "indices"}) {
+    const bool is_values = name == "values";
+    const pb::NodeDef& gather =
+        Find(nodes, is_values ? "GatherRowsOfReplicas" : "GatherRowsOfReplicas/indices");
+    CHECK(gather.op() == "ConcatV2");
+    CHECK(Inputs(gather) == Strings{name, name, "GatherRowsOfReplicas/axis"});
+    CHECK(gather.attr().at("N").i() == 2);
+    CHECK(gather.attr().at("T").type() == (is_values ? pb::DT_FLOAT : pb::DT_INT64));
+    CHECK_FALSE(gather.attr().contains("replicas"));
+  }
   const pb::NodeDef& sum = Find(nodes, "SumRowsOfReplicas");
   CHECK(sum.op() == "UnsortedSegmentSum");
   CHECK(Inputs(sum) ==
-        Strings{"GatherReplicas_1", "SumRowsOfReplicas/Unique:1", "SumRowsOfReplicas/Size"});
+        Strings{"GatherRowsOfReplicas", "SumRowsOfReplicas/Unique:1", "SumRowsOfReplicas/Size"});
+  CHECK(Inputs(Find(nodes, "SumRowsOfReplicas/Unique")) == Strings{"GatherRowsOfReplicas/indices"});
   CHECK(Find(nodes, "SumRowsOfReplicas/Unique").op() == "Unique");
   CHECK(Inputs(Find(nodes, "SumRowsOfReplicas/Size")) == Strings{"SumRowsOfReplicas/Unique"});
   CHECK(Inputs(Find(nodes, "distinct")) == Strings{"SumRowsOfReplicas/Unique"});

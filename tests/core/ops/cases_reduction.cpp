@@ -128,14 +128,16 @@ std::vector<OpCase> SegmentCases() {
              return Built{{ops::OfReplica(in[0], 0), ops::OfReplica(in[0], 1)}, {}};
            },
        .expected = {Floats({2}, {1, 2}), Floats({2}, {0, 0})}},
-      {.op = "_GatherReplicas",
-       .claim = "of one replica is its value",
-       .inputs = {Longs({2, 1}, {1, 2})},
+      {.op = "_GatherRowsOfReplicas",
+       .claim = "of one replica are its rows",
+       .inputs = {Longs({2}, {1, -1}), Floats({2, 1}, {1, 2})},
        .build =
            [](Graph&, const In& in) {
-             return Built{{ops::GatherReplicas(in[0], 1)}, {}};
+             const ops::GatheredRows rows = ops::GatherRows(in[0], in[1], 1);
+             return Built{{rows.indices, rows.values}, {}};
            },
-       .expected = {Longs({2, 1}, {1, 2})}},
+       .expected = {Longs({2}, {1, -1}), Floats({2, 1}, {1, 2})},
+       .in_bfloat16 = false},
       {.op = "_SumRowsOfReplicas",
        .claim = "sums rows of three replicas, -1 is none",
        .inputs = {Longs({6}, {4, 1, 1, -1, 0, 4}),

@@ -133,12 +133,11 @@ TEST_CASE("rows that replicas gather and sum on XLA's CPU plugin are the engine'
   BatchGraph batch(4);
   Graph& graph = batch.graph;
   const Value ids = graph.Constant(Tensor::Of<int64_t>({7}, {3, 0, -1, 5, 1, -1, -1}));
-  const Value all = ops::GatherReplicas(batch.x, kReplicas);
-  const ops::SummedRows rows =
-      ops::SumRowsOfReplicas(ops::GatherReplicas(ids, kReplicas), all, kReplicas);
+  const auto [all_ids, all] = ops::GatherRows(ids, batch.x, kReplicas);
+  const ops::SummedRows rows = ops::SumRowsOfReplicas(all_ids, all, kReplicas);
   const Value there = ops::ExpandDims(ops::GreaterEqual(rows.indices, graph.Scalar<int64_t>(0)), 1);
   const Value kept = ops::SelectV2(there, rows.sums, graph.Scalar<float>(0));
-  batch.fetches = {all, ops::UnsortedSegmentSum(kept, rows.indices, 6)};
+  batch.fetches = {all_ids, all, ops::UnsortedSegmentSum(kept, rows.indices, 6)};
   CheckSame(batch, 1, 1e-6);
 }
 
