@@ -357,14 +357,18 @@ int64_t RowTable::GuestAt(int64_t row) const {
 GuestRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
   GuestRows found{.rows = std::move(rows), .written = {}, .values = {}};
   const size_t n = found.rows.size();
-  found.Resize(width_);
+  found.written.resize(n);
+  found.values.reserve(n * static_cast<size_t>(width_));
   for (size_t i = 0; i < n; ++i) {
     if (i + kAhead < n) Prefetch(found.rows[i + kAhead]);
     const float* const record = Find(found.rows[i]);
     found.written[i] = record != nullptr ? 1 : 0;
-    if (record == nullptr) continue;
-    std::copy_n(record + column * width_, width_,
-                found.values.data() + static_cast<int64_t>(i) * width_);
+    if (record == nullptr) {
+      found.values.resize((i + 1) * static_cast<size_t>(width_));
+    } else {
+      const float* const values = record + column * width_;
+      found.values.insert(found.values.end(), values, values + width_);
+    }
   }
   return found;
 }

@@ -146,7 +146,8 @@ class CpuProgram final : public Program {
 
   // Runs the phases in order. The guard is looked at once, before the first update; what updates of
   // rows wrote behind them, before the first other update; and what all wrote after the last: a
-  // step that is not applied has changed nothing.
+  // step that is not applied has changed nothing. Where the gate asks other processes it asks for
+  // their guards, too: what rows were written meanwhile is taken back.
   StepResult RunStep(const StepFeeds& feeds) {
     CheckFeeds(feeds);
     feeds_ = &feeds;
@@ -158,6 +159,7 @@ class CpuProgram final : public Program {
     StepResult result;
     bool guarded = false;
     bool gated = false;
+    bool guard_holds = true;  // here
     const auto apply = [&](const std::string& not_finite) {
       result.not_finite = not_finite;
       result.applied = not_finite.empty();
@@ -166,21 +168,26 @@ class CpuProgram final : public Program {
     const auto pass_gate = [&] {
       if (!gate_ || !guarded || gated || !result.applied) return;
       gated = true;
-      apply(gate_->BeforeUpdates([this](Buffer buffer) { return AddressOf(buffer, 0, 0); }));
+      const UpdateGate::Found found = gate_->BeforeUpdates(
+          [this](Buffer buffer) { return AddressOf(buffer, 0, 0); }, guard_holds);
+      guard_holds = found.guard_holds;
+      if (guard_holds) return apply(found.not_finite);
+      result.applied = false;
     };
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       const PhasePlan& phase = plan_.phases[p];
       if (IsOfUpdates(phase) && !guarded && bound_.guard.valid()) {
         guarded = true;
-        result.applied = GuardIsFinite();
-        if (result.applied && gate_) gate_->BeforeRowUpdates();
+        guard_holds = GuardIsFinite();
+        if (!gate_ || !gate_->asks_others()) result.applied = guard_holds = HoldsInAll(guard_holds);
+        if (guard_holds && gate_) gate_->BeforeRowUpdates();
       }
       if (phase.level == Level::kUpdate) pass_gate();
-      if (IsOfUpdates(phase) && !result.applied) continue;
+      if (IsOfUpdates(phase) && !(result.applied && guard_holds)) continue;
       RunPhase(p);
     }
     for (const PhasePlan& phase : plan_.phases) LetGuestsGo(phase.fetches);
-    if (bound_.guard.valid() && !guarded) result.applied = GuardIsFinite();
+    if (bound_.guard.valid() && !guarded) result.applied = HoldsInAll(GuardIsFinite());
     pass_gate();
     if (gate_ && guarded && result.applied) apply(gate_->AfterUpdates());
     if (plan_.counts_rows) variables_.EndStep(result.applied);
@@ -397,14 +404,17 @@ class CpuProgram final : public Program {
         sum.dtype, here_.count, [&](int r) { return AddressOf(sum.in, r, 0); }, out, begin, end);
   }
 
-  // Every replica's value is looked at: then the mean over them is finite too.
+  // Every value of the replicas here is looked at: then the mean over all is finite too.
   bool GuardIsFinite() {
     bool is_finite = true;
     for (int r = 0; r < here_.count; ++r) {
       const Tensor value = CopyOut(bound_.guard, plan_.guard, r);
       is_finite = is_finite && std::isfinite(value.AsDouble(0));
     }
-    return options_.collective == nullptr ? is_finite : options_.collective->HoldsInAll(is_finite);
+    return is_finite;
+  }
+  [[nodiscard]] bool HoldsInAll(bool here) const {
+    return options_.collective == nullptr ? here : options_.collective->HoldsInAll(here);
   }
 
   // A result leaves as a copy: the next step writes over the arena. What all replicas share is

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/backend/message.h"
 #include "core/backend/row_table.h"
 #include "core/kernels/optimizer.h"
 
@@ -221,8 +222,10 @@ void UpdateGate::BeforeRowUpdates() {
   for (const RowColumn* const rows : plan_.tables) rows->table->Note();
 }
 
-// In one message what each process has found: whether it keeps, and the table.
-std::string UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at) {
+// In one message what each process has found: whether its guard holds, whether it keeps, and the
+// table.
+UpdateGate::Found UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at,
+                                            bool guard_holds) {
   keeps_ = !VariablesAreWithin();
   if (!keeps_) {
     std::vector<Look> looks;
@@ -231,19 +234,26 @@ std::string UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& 
     }
     keeps_ = !AreWithin(looks) || !RootsAreWithin(at);
   }
-  std::string bad = BadTable();
+  Found all{.guard_holds = guard_holds, .not_finite = BadTable()};
   if (sharers_ != nullptr) {
-    for (const std::string& found : sharers_->GatherInAll((keeps_ ? "1" : "0") + bad)) {
-      keeps_ = keeps_ || found.starts_with('1');
-      if (bad.empty()) bad = found.substr(std::min<size_t>(found.size(), 1));
+    MessageWriter own;
+    own.Number(guard_holds);
+    own.Number(keeps_);
+    own.Text(all.not_finite);
+    for (const std::string& bytes : sharers_->GatherInAll(own.bytes())) {
+      MessageReader found(bytes);
+      all.guard_holds = found.Number<bool>() && all.guard_holds;
+      keeps_ = found.Number<bool>() || keeps_;
+      const std::string_view bad = found.Text();
+      if (all.not_finite.empty()) all.not_finite = bad;
     }
   }
-  if (!bad.empty()) {
+  if (!all.guard_holds || !all.not_finite.empty()) {
     TakeBackRows();
   } else if (keeps_) {
     Keep();
   }
-  return bad;
+  return all;
 }
 
 std::string UpdateGate::AfterUpdates() {

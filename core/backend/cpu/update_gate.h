@@ -60,9 +60,15 @@ class UpdateGate {
   void BeginRun();
   // To be called before the first update of rows of a step.
   void BeforeRowUpdates();
-  // To be called before the first other one; `at` gives a buffer's memory. As AfterUpdates, for
-  // tables.
-  [[nodiscard]] std::string BeforeUpdates(const std::function<const void*(Buffer)>& at);
+  // Whether BeforeUpdates asks the other processes, for the guard as well.
+  [[nodiscard]] bool asks_others() const { return sharers_ != nullptr; }
+  struct Found {
+    bool guard_holds = true;  // in all processes that it asks
+    std::string not_finite;   // the first table that is not finite, or ""
+  };
+  // To be called before the first other one; `at` gives a buffer's memory, `guard_holds` is this
+  // process's own. Where either is not as it has to be, tables are as they were before the step.
+  [[nodiscard]] Found BeforeUpdates(const std::function<const void*(Buffer)>& at, bool guard_holds);
   // To be called after the last one: the first variable that is not finite, in which case all are
   // as they were before the step; else "".
   [[nodiscard]] std::string AfterUpdates();
