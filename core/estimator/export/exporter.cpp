@@ -16,7 +16,8 @@
 namespace tpuest {
 namespace {
 
-// The global step of an export's variables; nullopt where it cannot be read.
+// The global step of an export's variables; nullopt where they are damaged or have none. Error
+// kResource where they cannot be read now: another try may.
 std::optional<int64_t> StepOfExport(const std::string& path) {
   const std::string prefix = SavedModelVariables(path);
   if (!CheckpointExists(prefix)) return std::nullopt;
@@ -25,7 +26,8 @@ std::optional<int64_t> StepOfExport(const std::string& path) {
     const Tensor step = reader.Read(std::string(nn::kGlobalStepName));
     return step.elements() == 1 ? std::optional(static_cast<int64_t>(step.AsDouble(0)))
                                 : std::nullopt;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == Code::kResource) throw;
     return std::nullopt;
   }
 }
