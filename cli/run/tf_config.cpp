@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/shell/cut_text.h"
 #include "cli/shell/json.h"
 #include "core/base/error.h"
 #include "core/base/whole_number.h"
@@ -26,16 +27,8 @@ constexpr const char* kFromEnvironment =
 
 constexpr size_t kMostMessage = 1000;  // bytes: what it quotes may be all of a long variable
 
-// Cut in front of a character of UTF-8.
-std::string Cut(std::string text) {
-  if (text.size() <= kMostMessage) return text;
-  size_t end = kMostMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "...";
-}
-
 [[noreturn]] void Refuse(std::string message, std::string hint = kExample) {
-  message = Cut(std::move(message));
+  message = CutText(std::move(message), kMostMessage);
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "cli/many/sweep/trials.h"
+#include "cli/shell/cut_text.h"
 #include "config/scalars.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -19,9 +20,10 @@ constexpr std::string_view kForms =
     "uniform(a,b), loguniform(a,b), randint(a,b), choice(a,b,...) or normal(mean,stddev)";
 // All whole numbers up to this one are doubles, 2^53.
 constexpr double kMostWhole = 9007199254740992.0;
+constexpr size_t kMostMessage = 1000;  // bytes: what it quotes may be of any length
 
 [[noreturn]] void Refuse(std::string_view text, const std::string& why) {
-  throw Error(Code::kUsage, fmt::format("--random {}: {}", text, why),
+  throw Error(Code::kUsage, CutText(fmt::format("--random {}: {}", text, why), kMostMessage),
               fmt::format("KEY={}; in a shell in quotes, or as KEY=uniform:a,b", kForms));
 }
 
