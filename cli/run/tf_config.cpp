@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/shell/cut_text.h"
+#include "cli/shell/cut_message.h"
 #include "cli/shell/json.h"
 #include "core/base/error.h"
 #include "core/base/whole_number.h"
@@ -25,10 +25,8 @@ constexpr const char* kNoServers =
 constexpr const char* kFromEnvironment =
     "Note that these values may be coming from the TF_CONFIG environment variable.";
 
-constexpr size_t kMostMessage = 1000;  // bytes: what it quotes may be all of a long variable
-
 [[noreturn]] void Refuse(std::string message, std::string hint = kExample) {
-  message = CutText(std::move(message), kMostMessage);
+  message = CutMessage(std::move(message));
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 

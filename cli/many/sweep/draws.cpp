@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "cli/many/sweep/trials.h"
-#include "cli/shell/cut_text.h"
+#include "cli/shell/cut_message.h"
 #include "config/scalars.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
@@ -20,10 +20,9 @@ constexpr std::string_view kForms =
     "uniform(a,b), loguniform(a,b), randint(a,b), choice(a,b,...) or normal(mean,stddev)";
 // All whole numbers up to this one are doubles, 2^53.
 constexpr double kMostWhole = 9007199254740992.0;
-constexpr size_t kMostMessage = 1000;  // bytes: what it quotes may be of any length
 
 [[noreturn]] void Refuse(std::string_view text, const std::string& why) {
-  throw Error(Code::kUsage, CutText(fmt::format("--random {}: {}", text, why), kMostMessage),
+  throw Error(Code::kUsage, CutMessage(fmt::format("--random {}: {}", text, why)),
               fmt::format("KEY={}; in a shell in quotes, or as KEY=uniform:a,b", kForms));
 }
 
