@@ -2,12 +2,14 @@
 // A group is the processes of one job: what they tell each other, and what becomes of all of them
 // when one is lost.
 //
-// Process 0, the chief, decides: it alone reads and writes the run's folder, and gives the others
-// orders. A worker does what it is told, on its own replicas:
+// Process 0, the chief, decides: it alone reads the run's folder, and writes it but for shards of
+// large tables (core/estimator/group/shard_writers.h), and gives the others orders. A worker does
+// what it is told, on its own replicas:
 //
 //   orders    chief to worker    what comes next (core/estimator/group/orders.h)
 //   data      each to each       partial sums and sums, in the order of the programs (group_sum.h)
 //   reports   worker to chief    answers to an order that asks
+//             each to each       what is written together
 //   beats     each to each       every second: the step that a process is at, and what it does
 //   votes     worker to chief    a signal asks to stop: the chief decides at which step
 //   keys      each to each       what a plugin tells the other processes by name

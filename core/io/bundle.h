@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,12 +36,35 @@ struct NamedTensor {
 // Most bytes of a data shard that holds more tensors than one.
 inline constexpr int64_t kShardBytes = int64_t{2} << 30;
 
+// What a tensor's values take in a data shard.
+struct StoredValues {
+  int64_t bytes = 0;
+  uint32_t crc = 0;  // CRC-32C of the values, not masked
+};
+
+// A data shard that is to be written, and its tensors, in their order.
+struct ShardPlan {
+  std::string path;
+  std::vector<const NamedTensor*> tensors;
+};
+
+// Has others write some of these shards. Of each that they have, whole and with the same bytes, by
+// its place: what its tensors take.
+using WriteElsewhereFn =
+    std::function<std::map<size_t, std::vector<StoredValues>>(std::span<const ShardPlan> shards)>;
+
+struct BundleOptions {
+  bool fsync = true;
+  int64_t shard_bytes = kShardBytes;
+  WriteElsewhereFn elsewhere = nullptr;  // none: all are written here
+};
+
 // Writes data shards and then the index, each under a temporary name until it is whole and, if
 // `fsync`, on the disk: a reader that finds an index may trust the shards. How many shards there
 // are follows from the sizes of the tensors. The bytes are TensorFlow's for the same tensors; their
 // order here does not matter. Names are not empty and differ.
-void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync = true,
-                 int64_t shard_bytes = kShardBytes);
+void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors,
+                 const BundleOptions& options = {});
 
 // Paths of a bundle's files, and how they go on after the prefix.
 inline constexpr std::string_view kIndexEnding = ".index";

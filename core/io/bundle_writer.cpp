@@ -3,6 +3,7 @@
 #include "core/base/files.h"
 #include "core/io/bundle.h"
 #include "core/io/crc32c.h"
+#include "core/io/data_shard.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 #include "core/io/table.h"
@@ -11,42 +12,9 @@
 namespace tpuest {
 namespace {
 
-constexpr size_t kWriteBytes = size_t{1} << 20;
-
-// A data shard that is being written.
-class Shard {
- public:
-  Shard(const std::string& path, bool fsync) : file_(path, fsync) {}
-
-  void Append(std::string_view bytes) {
-    offset_ += static_cast<int64_t>(bytes.size());
-    if (bytes.size() >= kWriteBytes) {
-      Flush();
-      file_.Append(bytes);
-      return;
-    }
-    buffer_ += bytes;
-    if (buffer_.size() >= kWriteBytes) Flush();
-  }
-  void Commit() {
-    Flush();
-    file_.Commit();
-  }
-  [[nodiscard]] int64_t offset() const { return offset_; }
-
- private:
-  void Flush() {
-    file_.Append(buffer_);
-    buffer_.clear();
-  }
-  AtomicFile file_;
-  std::string buffer_;
-  int64_t offset_ = 0;
-};
-
 // Strings are stored as their lengths (varints), the masked CRC of these lengths taken as words,
 // and their bytes. The tensor's CRC goes over the words, the masked CRC and the bytes.
-uint32_t AppendStrings(Shard& shard, std::span<const std::string_view> strings) {
+uint32_t AppendStrings(DataShardWriter& shard, std::span<const std::string_view> strings) {
   std::string lengths;
   std::string words;
   for (const std::string_view value : strings) {
@@ -70,7 +38,7 @@ uint32_t AppendStrings(Shard& shard, std::span<const std::string_view> strings) 
   return crc;
 }
 
-uint32_t AppendValues(Shard& shard, const StreamedTensor& tensor) {
+uint32_t AppendValues(DataShardWriter& shard, const StreamedTensor& tensor) {
   uint32_t crc = 0;
   tensor.write([&](std::string_view bytes) {
     shard.Append(bytes);
@@ -79,7 +47,7 @@ uint32_t AppendValues(Shard& shard, const StreamedTensor& tensor) {
   return crc;
 }
 
-uint32_t AppendValues(Shard& shard, const Tensor& tensor) {
+uint32_t AppendValues(DataShardWriter& shard, const Tensor& tensor) {
   if (tensor.dtype() == DType::kString) return AppendStrings(shard, tensor.strings());
   const std::string_view bytes(static_cast<const char*>(tensor.raw()), tensor.bytes());
   shard.Append(bytes);
@@ -99,21 +67,32 @@ int64_t BytesOf(const NamedTensor& named) {
   return bytes;
 }
 
-// The shard of each tensor: a new one where the one before has no room for it.
-std::vector<int> ShardsOf(const std::vector<NamedTensor>& tensors, int64_t shard_bytes) {
-  std::vector<int> shards;
-  int shard = 0;
+// The shards, with the tensors in the order of their names: a new one where the one before has no
+// room for the next.
+std::vector<ShardPlan> ShardsOf(const std::string& prefix, const std::vector<NamedTensor>& tensors,
+                                int64_t shard_bytes) {
+  std::vector<ShardPlan> shards(1);
   int64_t held = 0;
   for (const NamedTensor& named : tensors) {
     const int64_t bytes = BytesOf(named);
     if (held > 0 && held + bytes > shard_bytes) {
-      ++shard;
+      shards.emplace_back();
       held = 0;
     }
     held += bytes;
-    shards.push_back(shard);
+    shards.back().tensors.push_back(&named);
+  }
+  for (size_t i = 0; i < shards.size(); ++i) {
+    shards[i].path = BundleDataPath(prefix, static_cast<int>(i), static_cast<int>(shards.size()));
   }
   return shards;
+}
+
+StoredValues WriteValues(DataShardWriter& shard, const NamedTensor& named) {
+  const int64_t before = shard.size();
+  const uint32_t crc = named.streamed != nullptr ? AppendValues(shard, *named.streamed)
+                                                 : AppendValues(shard, named.tensor);
+  return {.bytes = shard.size() - before, .crc = crc};
 }
 
 std::string HeaderBytes(int num_shards) {
@@ -134,42 +113,46 @@ std::string BundleDataPath(std::string_view prefix, int shard, int num_shards) {
   return fmt::format("{}{}{:05}-of-{:05}", prefix, kDataEnding, shard, num_shards);
 }
 
-void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors, bool fsync,
-                 int64_t shard_bytes) {
+void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors,
+                 const BundleOptions& options) {
   std::sort(tensors.begin(), tensors.end(),
             [](const NamedTensor& a, const NamedTensor& b) { return a.name < b.name; });
-  const std::vector<int> shard_of = ShardsOf(tensors, shard_bytes);
-  const int num_shards = shard_of.empty() ? 1 : shard_of.back() + 1;
+  for (const NamedTensor& named : tensors) {
+    Check(named.streamed != nullptr || named.tensor.valid(), "\"{}\" has no tensor", named.name);
+  }
+  const std::vector<ShardPlan> shards = ShardsOf(prefix, tensors, options.shard_bytes);
+  std::map<size_t, std::vector<StoredValues>> written;
+  if (options.elsewhere != nullptr) written = options.elsewhere(shards);
+  std::vector<std::unique_ptr<DataShardWriter>> own;
   TableBuilder index;
-  index.Add("", HeaderBytes(num_shards));
-  std::vector<std::unique_ptr<Shard>> shards;
-  const auto next_shard = [&] {
-    const auto number = static_cast<int>(shards.size());
-    shards.push_back(std::make_unique<Shard>(BundleDataPath(prefix, number, num_shards), fsync));
-  };
-  next_shard();
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    const NamedTensor& named = tensors[i];
-    if (shard_of[i] == static_cast<int>(shards.size())) next_shard();
-    Shard& shard = *shards.back();
-    const StreamedTensor* const streamed = named.streamed.get();
-    Check(streamed != nullptr || named.tensor.valid(), "\"{}\" has no tensor", named.name);
-    pb::BundleEntryProto entry;
-    const DType dtype = streamed != nullptr ? streamed->dtype : named.tensor.dtype();
-    entry.set_dtype(static_cast<pb::DataType>(dtype));
-    ToProto(streamed != nullptr ? streamed->shape : named.tensor.shape(), *entry.mutable_shape());
-    if (shards.size() > 1) entry.set_shard_id(shard_of[i]);
-    entry.set_offset(shard.offset());
-    entry.set_crc32c(MaskCrc(streamed != nullptr ? AppendValues(shard, *streamed)
-                                                 : AppendValues(shard, named.tensor)));
-    entry.set_size(shard.offset() - entry.offset());
-    Check(dtype == DType::kString || entry.size() == BytesOf(named), "\"{}\" gave {} of {} bytes",
-          named.name, entry.size(), BytesOf(named));
-    index.Add(named.name, ToBytes(entry));
+  index.Add("", HeaderBytes(static_cast<int>(shards.size())));
+  for (size_t number = 0; number < shards.size(); ++number) {
+    const bool is_own = !written.contains(number);
+    if (is_own)
+      own.push_back(std::make_unique<DataShardWriter>(shards[number].path, options.fsync));
+    int64_t offset = 0;
+    for (size_t i = 0; i < shards[number].tensors.size(); ++i) {
+      const NamedTensor& named = *shards[number].tensors[i];
+      const StreamedTensor* const streamed = named.streamed.get();
+      const StoredValues stored =
+          is_own ? WriteValues(*own.back(), named) : written.at(number).at(i);
+      const DType dtype = streamed != nullptr ? streamed->dtype : named.tensor.dtype();
+      Check(dtype == DType::kString || stored.bytes == BytesOf(named), "\"{}\" gave {} of {} bytes",
+            named.name, stored.bytes, BytesOf(named));
+      pb::BundleEntryProto entry;
+      entry.set_dtype(static_cast<pb::DataType>(dtype));
+      ToProto(streamed != nullptr ? streamed->shape : named.tensor.shape(), *entry.mutable_shape());
+      entry.set_shard_id(static_cast<int>(number));
+      entry.set_offset(offset);
+      entry.set_size(stored.bytes);
+      entry.set_crc32c(MaskCrc(stored.crc));
+      index.Add(named.name, ToBytes(entry));
+      offset += stored.bytes;
+    }
   }
   // The index goes last: a reader that finds it may trust the shards that it names.
-  for (const std::unique_ptr<Shard>& shard : shards) shard->Commit();
-  WriteFileAtomically(BundleIndexPath(prefix), index.Finish(), fsync);
+  for (const std::unique_ptr<DataShardWriter>& shard : own) shard->Commit();
+  WriteFileAtomically(BundleIndexPath(prefix), index.Finish(), options.fsync);
 }
 
 }  // namespace tpuest

@@ -7,10 +7,14 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "core/base/system_error.h"
 
 namespace tpuest {
+namespace {
+
+constexpr size_t kWriteBytes = size_t{1} << 20;
+
+}  // namespace
 
 DataShard::DataShard(std::string path) : path_(std::move(path)) {
   if (!FileExists(path_)) {
@@ -37,6 +41,27 @@ void DataShard::Read(uint64_t offset, char* into, size_t size) const {
     offset += static_cast<uint64_t>(n);
     size -= static_cast<size_t>(n);
   }
+}
+
+void DataShardWriter::Append(std::string_view bytes) {
+  size_ += static_cast<int64_t>(bytes.size());
+  if (bytes.size() >= kWriteBytes) {
+    Flush();
+    file_.Append(bytes);
+    return;
+  }
+  buffer_ += bytes;
+  if (buffer_.size() >= kWriteBytes) Flush();
+}
+
+void DataShardWriter::Commit() {
+  Flush();
+  file_.Commit();
+}
+
+void DataShardWriter::Flush() {
+  file_.Append(buffer_);
+  buffer_.clear();
 }
 
 }  // namespace tpuest

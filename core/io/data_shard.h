@@ -1,12 +1,17 @@
 #pragma once
-// A bundle's data shard, read by position: threads never move each other's place.
+// A bundle's data shard.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/files.h"
 
 namespace tpuest {
 
-// Errors are of Code::kCheckpoint.
+// One that is read, by position: threads never move each other's place. Errors are of
+// Code::kCheckpoint.
 class DataShard {
  public:
   explicit DataShard(std::string path);
@@ -23,6 +28,23 @@ class DataShard {
   std::string path_;
   int fd_ = -1;
   uint64_t size_ = 0;
+};
+
+// One that is written, front to back; without Commit it leaves nothing. Errors are those of files.
+class DataShardWriter {
+ public:
+  DataShardWriter(std::string path, bool fsync) : file_(std::move(path), fsync) {}
+
+  void Append(std::string_view bytes);
+  [[nodiscard]] int64_t size() const { return size_; }
+  void Commit();
+
+ private:
+  void Flush();
+
+  AtomicFile file_;
+  std::string buffer_;
+  int64_t size_ = 0;
 };
 
 }  // namespace tpuest

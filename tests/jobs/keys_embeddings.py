@@ -52,6 +52,7 @@ def embedding_fixtures():
                       'embedding_config_spec.feature_to_config_dict.*.max_sequence_length': [1]}}
     yield {'name': 'tables by rows', 'job': by_name(PARAMETERS[1]), 'focus': [('tpuest', 'embeddings')],
            'commands': RUN_ONLY, 'values': {'tpuest.embeddings.whole_table_bytes': [0],
+                                            'tpuest.embeddings.shard_bytes': [0],
                                             'tpuest.embeddings.shared_table_bytes': [0],
                                             'tpuest.embeddings.admit_after': [3],
                                             'tpuest.embeddings.evict_after_steps': [1],

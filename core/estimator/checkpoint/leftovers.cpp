@@ -120,6 +120,7 @@ void RemoveLeftovers(const std::string& model_dir) {
     }
   }
   if (!DirectoryExists(PrivateDir(model_dir))) return;
+  RemoveFile(SharedPath(model_dir));
   for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
     // An evaluation beside the run lists bad records, too.
     const std::string path = JoinPath(PrivateDir(model_dir), name);

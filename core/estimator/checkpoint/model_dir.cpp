@@ -110,4 +110,6 @@ std::string RendezvousPath(const std::string& model_dir) {
   return InPrivateDir(model_dir, "rendezvous");
 }
 
+std::string SharedPath(const std::string& model_dir) { return InPrivateDir(model_dir, "shared"); }
+
 }  // namespace tpuest

@@ -9,7 +9,7 @@
 //   export/<exporter>/<seconds>/   SavedModels (core/io/saved_model_folder.h)
 //   .tpuest/                       what TensorFlow does not have: metrics.jsonl, evaluated.json,
 //                                  bad_records.tsv, removing, run.json, log.txt, the job, the
-//                                  lock, heartbeat.json, rendezvous
+//                                  lock, heartbeat.json, rendezvous, shared
 //
 // Functions give the path that begins with model_dir as it was given; nothing is looked up on disk
 // unless said.
@@ -76,5 +76,7 @@ inline constexpr std::string_view kBestState = "best";
 [[nodiscard]] std::string HeartbeatPath(const std::string& model_dir);
 // Where process 0 of a group says how the others find it, until they have.
 [[nodiscard]] std::string RendezvousPath(const std::string& model_dir);
+// Within a save, a number by which the others of a group know whether they see this folder.
+[[nodiscard]] std::string SharedPath(const std::string& model_dir);
 
 }  // namespace tpuest

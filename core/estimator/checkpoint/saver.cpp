@@ -179,7 +179,6 @@ std::string Saver::last_regular_prefix() const { return kept_.empty() ? "" : kep
 std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
 
 void Saver::Save(int64_t step, const ResumePoint& resume) {
-  args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   const std::string prefix = CheckpointAt(args_.model_dir, step);
   if (resume.cut) NoteRemoving(stuck_, prefix);
   const std::optional<IncrementBase> base = BaseFor(prefix, resume);
@@ -207,6 +206,7 @@ void Saver::Save(int64_t step, const ResumePoint& resume) {
   old.insert(old.end(), stuck_.begin(), stuck_.end());
   NoteRemoving(old, extra_);
   WriteState();
+  args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   last_step_ = step;
   Remove(old);
 }
@@ -242,7 +242,9 @@ void Saver::Write(const std::string& prefix, const ResumePoint& resume,
   for (NamedTensor& entry : ResumeEntries(resume)) tensors.push_back(std::move(entry));
   if (meta_graph_.valid())
     WriteFileAtomically(MetaGraphPath(prefix), meta_graph_.get(), args_.fsync);
-  WriteBundle(prefix, std::move(tensors), args_.fsync);
+  WriteBundle(
+      prefix, std::move(tensors),
+      {.fsync = args_.fsync, .shard_bytes = args_.shard_bytes, .elsewhere = args_.elsewhere});
   if (AbilitiesOf(args_.model_dir).is_mounted) ReadBack(prefix);
 }
 

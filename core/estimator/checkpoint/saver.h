@@ -15,6 +15,7 @@
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/options/options.h"
 #include "core/graph/write/summary_nodes.h"
+#include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/increment.h"
 
@@ -34,7 +35,9 @@ struct SaverArgs {
   const Clock& clock;
   bool fsync = true;
   int64_t whole_table_bytes = EmbeddingsOptions().whole_table_bytes;
+  int64_t shard_bytes = EmbeddingsOptions().shard_bytes;
   int64_t incremental = 1;  // every so-manieth checkpoint is whole, the others are increments
+  WriteElsewhereFn elsewhere = nullptr;  // of data shards; none: all are written here
 };
 
 class Saver {

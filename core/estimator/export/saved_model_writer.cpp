@@ -333,7 +333,7 @@ void SavedModelWriter::WriteFiles(const std::string& folder, std::vector<Part>& 
   const std::vector<NamedTensor> variables = Variables(parts, saved);
   const std::string prefix = SavedModelVariables(folder);
   MakeDirectories(DirName(prefix));
-  WriteBundle(prefix, variables, fsync);
+  WriteBundle(prefix, variables, {.fsync = fsync});
   const auto copy = [&](const std::string& source, std::string_view to, const std::string& name) {
     const std::string path = JoinPath(JoinPath(folder, to), name);
     MakeDirectories(DirName(path));

@@ -19,6 +19,8 @@ enum class OrderKind : int32_t {
   kRowLines,
   kCountLines,
   kRowValues,
+  kSeesFolder,
+  kWriteShards,
   kForgetChanges,
   kEnd
 };
@@ -128,6 +130,26 @@ void Write(OrderWriter& writer, const RowValuesOrder& order) {
   writer.List(order.rows);
 }
 
+void Write(OrderWriter& writer, const SeesFolderOrder& order) {
+  writer.Number(OrderKind::kSeesFolder);
+  writer.Number(order.number);
+}
+
+void Write(OrderWriter& writer, const WriteShardsOrder& order) {
+  writer.Number(OrderKind::kWriteShards);
+  writer.Number(order.fsync);
+  writer.Number(static_cast<uint64_t>(order.shards.size()));
+  for (const WriteShardsOrder::Shard& shard : order.shards) {
+    writer.Text(shard.file);
+    writer.Number(shard.writer);
+    writer.Number(static_cast<uint64_t>(shard.entries.size()));
+    for (const WriteShardsOrder::Entry& entry : shard.entries) {
+      writer.Text(entry.name);
+      writer.List(entry.ends);
+    }
+  }
+}
+
 void Write(OrderWriter& writer, const ForgetChangesOrder& /*order*/) {
   writer.Number(OrderKind::kForgetChanges);
 }
@@ -135,6 +157,21 @@ void Write(OrderWriter& writer, const ForgetChangesOrder& /*order*/) {
 void Write(OrderWriter& writer, const EndOrder& order) {
   writer.Number(OrderKind::kEnd);
   writer.Number(order.exit_code);
+}
+
+WriteShardsOrder ReadShards(OrderReader& reader) {
+  WriteShardsOrder order{.fsync = reader.Number<bool>(), .shards = {}};
+  order.shards.resize(reader.Number<uint64_t>());
+  for (WriteShardsOrder::Shard& shard : order.shards) {
+    shard.file = reader.Text();
+    shard.writer = reader.Number<int>();
+    shard.entries.resize(reader.Number<uint64_t>());
+    for (WriteShardsOrder::Entry& entry : shard.entries) {
+      entry.name = reader.Text();
+      entry.ends = reader.List<int64_t>();
+    }
+  }
+  return order;
 }
 
 TrainOrder Read(OrderReader& reader) {
@@ -184,6 +221,10 @@ TrainOrder Read(OrderReader& reader) {
       order.what = reader.Number<RowLines>();
       return order;
     }
+    case OrderKind::kSeesFolder:
+      return SeesFolderOrder{.number = reader.Number<uint64_t>()};
+    case OrderKind::kWriteShards:
+      return ReadShards(reader);
     case OrderKind::kForgetChanges:
       return ForgetChangesOrder();
     case OrderKind::kRowValues: {

@@ -78,6 +78,27 @@ struct RowValuesOrder {
   std::vector<int64_t> rows;
 };
 
+// Whether a worker's model_dir is the chief's, which has just written the number there
+// (shard_writers.h). It reports it.
+struct SeesFolderOrder {
+  uint64_t number = 0;
+};
+
+// All processes write data shards of a checkpoint together (shard_writers.h).
+struct WriteShardsOrder {
+  struct Entry {
+    std::string name;
+    std::vector<int64_t> ends;  // of its pieces, each the number of the row behind it
+  };
+  struct Shard {
+    std::string file;  // its name in model_dir
+    int writer = 0;
+    std::vector<Entry> entries;
+  };
+  bool fsync = true;
+  std::vector<Shard> shards;
+};
+
 // No row has changed so far (core/backend/table_lines.h: ForgetChanges).
 struct ForgetChangesOrder {};
 
@@ -86,9 +107,10 @@ struct EndOrder {
   int exit_code = 0;
 };
 
-using TrainOrder = std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder,
-                                BatchOrder, EndBatchesOrder, RowLinesOrder, CountLinesOrder,
-                                RowValuesOrder, ForgetChangesOrder, EndOrder>;
+using TrainOrder =
+    std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder, BatchOrder,
+                 EndBatchesOrder, RowLinesOrder, CountLinesOrder, RowValuesOrder, SeesFolderOrder,
+                 WriteShardsOrder, ForgetChangesOrder, EndOrder>;
 
 // To all workers, or to one.
 void GiveOrder(Group& group, const TrainOrder& order);

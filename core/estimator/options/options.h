@@ -240,6 +240,7 @@ struct OnNanOptions {
 struct EmbeddingsOptions {
   std::string layout = "auto";
   int64_t whole_table_bytes = int64_t{4} << 30;
+  int64_t shard_bytes = int64_t{2} << 30;
   int64_t shared_table_bytes = int64_t{16} << 20;
   int64_t device_table_bytes = int64_t{8} << 30;
   std::optional<int64_t> max_resident_bytes;
@@ -262,6 +263,13 @@ struct EmbeddingsOptions {
       {.help = "a larger table stands in checkpoints as the rows that were written, TABLE-keys and "
                "TABLE-values: TensorFlow does not read it as a variable",
        .tpuest = true});
+    v("shard_bytes", shard_bytes,
+      {.help =
+           "most bytes of a checkpoint's data shard that has more variables than one; of shards "
+           "that have shared tables alone, the processes write each its part, where they see "
+           "model_dir",
+       .tpuest = true,
+       .changes_bits = false});
     v("shared_table_bytes", shared_table_bytes,
       {.help = "the processes of a group share the rows of a table that has more bytes, slots and "
                "all: each holds and updates its own; a smaller one is whole in every process",

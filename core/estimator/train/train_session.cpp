@@ -6,6 +6,7 @@
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/group/orders.h"
+#include "core/estimator/group/shard_writers.h"
 #include "core/estimator/train/group_waits.h"
 #include "core/estimator/train/input_waits.h"
 #include "core/graph/write/graphdef.h"
@@ -59,6 +60,12 @@ GraphSummaries SummariesOf(const TPUEstimatorSpec& spec) {
   return summaries;
 }
 
+// In a group the processes write checkpoints together.
+WriteElsewhereFn ShardsElsewhere(const EstimatorContext& context, const VariableStore& variables) {
+  if (context.home.group == nullptr) return nullptr;
+  return OwnersWrite(*context.home.group, variables, context.model_dir, context.home.fsync);
+}
+
 }  // namespace
 
 void CutMetrics(MetricsLog& metrics, const EstimatorContext& context, int64_t step) {
@@ -96,7 +103,9 @@ TrainSession::TrainSession(const TrainSessionArgs& args)
               .clock = clock_,
               .fsync = context_.home.fsync,
               .whole_table_bytes = context_.options.embeddings.whole_table_bytes,
-              .incremental = context_.options.embeddings.incremental},
+              .shard_bytes = context_.options.embeddings.shard_bytes,
+              .incremental = context_.options.embeddings.incremental,
+              .elsewhere = ShardsElsewhere(context_, variables_)},
              plan_.newest ? plan_.newest->prefix : "", plan_.resume.cut),
       metrics_(context_.model_dir),
       events_(context_.model_dir, clock_.WallSeconds()),

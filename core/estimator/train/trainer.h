@@ -85,6 +85,8 @@ class Trainer {
   void LogRows(Infeed& infeed) const;
   // Tells the workers of home.group where the run starts, if there are any.
   void StartWorkers(const BatchStream& stream);
+  // In a worker: carries out an order that is no start and no steps; false for others.
+  [[nodiscard]] bool Answers(const TrainOrder& order, const OtherOrder& other);
   // A worker's steps from one start on; returns the order that follows them.
   [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start,
                                       const OtherOrder& other);

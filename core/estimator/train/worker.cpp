@@ -8,17 +8,20 @@
 //           RowLines, CountLines, RowValues, ForgetChanges
 //                    reports what it has and knows of tables that the processes share
 //                    (group_rows.h)
+//           SeesFolder, WriteShards
+//                    writes its part of a checkpoint (shard_writers.h)
 //           End      leaves with the chief's exit code
 //
 // What holds:
 //   - The variables are the chief's after every order: each process applies the same sums. Of a
 //     table that is kept by rows it has, and updates, those that it owns.
-//   - Nothing is written, no hook is called, nothing is decided here.
+//   - But for such shards nothing is written; no hook is called, nothing is decided here.
 
 #include "core/estimator/checkpoint/row_seen.h"
 #include "core/estimator/group/group_rows.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/group/orders.h"
+#include "core/estimator/group/shard_writers.h"
 #include "core/estimator/train/trainer.h"
 
 namespace tpuest {
@@ -69,7 +72,7 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
   Group& group = *context_.home.group;
   TrainOrder order = TakeOrder(group);
   while (!std::holds_alternative<EndOrder>(order)) {
-    if (other(order) || AnswerOfRows(group, order, variables_)) {
+    if (Answers(order, other)) {
       order = TakeOrder(group);
       continue;
     }
@@ -79,6 +82,12 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
   }
   const auto* const end = std::get_if<EndOrder>(&order);
   return {.stopped_because = "the chief left", .exit_code = end->exit_code};
+}
+
+bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
+  Group& group = *context_.home.group;
+  return other(order) || AnswerOfRows(group, order, variables_) ||
+         AnswerOfShards(group, order, variables_, context_.model_dir);
 }
 
 TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
@@ -116,7 +125,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
       ReportVariables(group, WithSeen(variables_));
       continue;
     }
-    if (other(order) || AnswerOfRows(group, order, variables_)) continue;
+    if (Answers(order, other)) continue;
     const auto* const steps = std::get_if<StepsOrder>(&order);
     if (steps == nullptr) {
       LogRows(input.infeed());

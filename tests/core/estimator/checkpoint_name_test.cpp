@@ -20,7 +20,7 @@ struct NamedRunDir {
   NamedRunDir() {
     MakeDirectories(DirName(SavedModelVariables(exported)));
     for (const std::string& prefix : {at_5, at_10, SavedModelVariables(exported)}) {
-      WriteBundle(prefix, {{"w", Tensor::Scalar<float>(1)}}, /*fsync=*/false);
+      WriteBundle(prefix, {{"w", Tensor::Scalar<float>(1)}}, {.fsync = false});
     }
     WriteCheckpointState(folder.path(), {.model_checkpoint_path = at_10,
                                          .all_model_checkpoint_paths = {at_5, at_10}});

@@ -208,7 +208,7 @@ TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam'
   store.Set("beta2_power", Tensor::Scalar(BetaPower(0.999F, 40)));
   const TemporaryFolder folder;
   const std::string prefix = folder.File("model.ckpt-41");
-  WriteBundle(prefix, ObjectLayout(model.graph).Tensors(store), false);
+  WriteBundle(prefix, ObjectLayout(model.graph).Tensors(store), {.fsync = false});
   const SavedState saved = LoadCheckpoint(prefix);
   CHECK(saved.global_step == 41);
   const auto number = [&](const std::string& path) {
@@ -238,7 +238,7 @@ TEST_CASE("a model that one of Keras' optimizers trains is laid out as model_to_
   store.Set("training/Adam/beta_1", Tensor::Scalar(0.9F));
   const TemporaryFolder folder;
   const std::string prefix = folder.File("model.ckpt-41");
-  WriteBundle(prefix, ObjectLayout(model.graph).Tensors(store), false);
+  WriteBundle(prefix, ObjectLayout(model.graph).Tensors(store), {.fsync = false});
   const SavedState saved = LoadCheckpoint(prefix);
   CHECK(saved.global_step == 41);
   const std::string kernel = "layer_with_weights-0/kernel/";
@@ -280,7 +280,7 @@ TEST_CASE("a damaged graph of objects gives the values, or one error that names 
       // A file system may flush a file that is renamed over another one.
       RemoveFile(BundleIndexPath(folder.File("c")));
       RemoveFile(BundleDataPath(folder.File("c"), 0, 1));
-      WriteBundle(folder.File("c"), tensors, false);
+      WriteBundle(folder.File("c"), tensors, {.fsync = false});
       VariableStore back;
       try {
         RestoreVariables(LoadCheckpoint(folder.File("c")), model.graph, back);

@@ -6,6 +6,7 @@
 
 #include "core/io/checkpoint_state.h"
 #include "core/io/crc32c.h"
+#include "core/io/data_shard.h"
 #include "core/io/object_graph.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
@@ -121,7 +122,7 @@ TEST_CASE("the same tensors give TensorFlow's bytes, whatever their order") {
   std::vector<NamedTensor> tensors = ReadEverything(BundleReader(theirs));
   std::reverse(tensors.begin(), tensors.end());
   const std::string ours = folder.File("model.ckpt-7");
-  WriteBundle(ours, tensors, false);
+  WriteBundle(ours, tensors, {.fsync = false});
   CHECK(ReadTable("ours", ReadFile(BundleIndexPath(ours))) ==
         ReadTable("theirs", ReadFile(BundleIndexPath(theirs))));
   const bool same_index = ReadFile(BundleIndexPath(ours)) == ReadFile(BundleIndexPath(theirs));
@@ -135,7 +136,7 @@ TEST_CASE(
     "the tensors of an object-based checkpoint get TensorFlow's entries but for their place") {
   const TemporaryFolder folder;
   const std::string theirs = TestData("object_based/ckpt-2");
-  WriteBundle(folder.File("ckpt-2"), ReadEverything(BundleReader(theirs)), false);
+  WriteBundle(folder.File("ckpt-2"), ReadEverything(BundleReader(theirs)), {.fsync = false});
   CHECK(EntriesWithoutOffsets(folder.File("ckpt-2")) == EntriesWithoutOffsets(theirs));
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("tensors that do not fit a shard begin another, streamed in pieces or 
                      }});
   const Tensor whole = Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6});
   WriteBundle(prefix, {{"b", {}, streamed}, {"a", whole}, {"c", Tensor::Scalar<int64_t>(7)}},
-              /*fsync=*/false, /*shard_bytes=*/40);
+              {.fsync = false, .shard_bytes = 40});
   CHECK(FileExists(BundleDataPath(prefix, 1, 2)));
   const BundleReader reader(prefix);
   CHECK(SameBits(reader.Read("a"), whole));
@@ -170,13 +171,43 @@ TEST_CASE("tensors that do not fit a shard begin another, streamed in pieces or 
   CHECK(pieces == std::string(static_cast<const char*>(whole.raw()), whole.bytes()));
 }
 
+TEST_CASE("a data shard that others have written is indexed as one that is written here") {
+  const TemporaryFolder folder;
+  const std::vector<NamedTensor> tensors = {{"a", Tensor::Of<float>({3}, {1, 2, 3})},
+                                            {"b", Tensor::Of<float>({2}, {4, 5})},
+                                            {"c", Tensor::Of<int64_t>({2}, {6, 7})},
+                                            {"d", Tensor::Of<float>({1}, {8})}};
+  WriteBundle(folder.File("here"), tensors, {.fsync = false, .shard_bytes = 24});
+  const WriteElsewhereFn elsewhere = [](std::span<const ShardPlan> shards) {
+    REQUIRE(shards.size() == 2);
+    DataShardWriter shard(shards[1].path, /*fsync=*/false);
+    std::vector<StoredValues> stored;
+    for (const NamedTensor* const named : shards[1].tensors) {
+      const std::string_view bytes(static_cast<const char*>(named->tensor.raw()),
+                                   named->tensor.bytes());
+      shard.Append(bytes);
+      stored.push_back({.bytes = static_cast<int64_t>(bytes.size()), .crc = Crc32c(bytes)});
+    }
+    shard.Commit();
+    return std::map<size_t, std::vector<StoredValues>>{{1, stored}};
+  };
+  WriteBundle(folder.File("there"), tensors,
+              {.fsync = false, .shard_bytes = 24, .elsewhere = elsewhere});
+  CHECK(ReadFile(BundleIndexPath(folder.File("here"))) ==
+        ReadFile(BundleIndexPath(folder.File("there"))));
+  for (int shard = 0; shard < 2; ++shard) {
+    CHECK(ReadFile(BundleDataPath(folder.File("here"), shard, 2)) ==
+          ReadFile(BundleDataPath(folder.File("there"), shard, 2)));
+  }
+}
+
 TEST_CASE("many threads read one bundle") {
   const TemporaryFolder folder;
   std::vector<NamedTensor> tensors;
   for (int i = 0; i < 40; ++i) {
     tensors.push_back({fmt::format("t{}", i), Tensor::Of<int32_t>({3}, {i, i + 1, i + 2})});
   }
-  WriteBundle(folder.File("m"), tensors, false);
+  WriteBundle(folder.File("m"), tensors, {.fsync = false});
   const BundleReader reader(folder.File("m"));
   std::array<int, 4> same{};
   std::vector<std::thread> threads;
@@ -195,7 +226,7 @@ TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") 
   WriteBundle(
       prefix,
       {{"a", Tensor::Scalar(0.0F)}, {"b", Tensor::Of<float>({8}, {0, 0, 0, 0, 0, 0, 0, 0})}},
-      false);
+      {.fsync = false});
   const std::string data = BundleDataPath(prefix, 0, 1);
   std::string bytes = ReadFile(data);
   bytes[4 + 9] = 1;
@@ -212,7 +243,7 @@ TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") 
 TEST_CASE("a cut or missing data shard, and a missing index, are told") {
   const TemporaryFolder folder;
   const std::string prefix = folder.File("model.ckpt-5");
-  WriteBundle(prefix, {{"w", Tensor::Of<double>({2}, {1, 2})}}, false);
+  WriteBundle(prefix, {{"w", Tensor::Of<double>({2}, {1, 2})}}, {.fsync = false});
   const std::string data = BundleDataPath(prefix, 0, 1);
   Put(data, ReadFile(data).substr(0, 15));
   CHECK(ErrorOf([&] { static_cast<void>(BundleReader(prefix).Read("w")); }).message ==
@@ -268,7 +299,7 @@ TEST_CASE("a graph of objects goes to its tensor and back, and bad numbers of no
   graph.nodes[2].slots = {{.variable = 1, .name = "m", .node = 3}};
   const auto back = [&] {
     WriteBundle(folder.File("c"), {{std::string(kObjectGraphKey), ObjectGraphTensor(graph)}},
-                false);
+                {.fsync = false});
     return ReadObjectGraph(BundleReader(folder.File("c"))).value();
   };
   CHECK(back().at(*back().Walk(0, "net")).full_name == "kernel");
@@ -319,12 +350,12 @@ TEST_CASE("the newest checkpoint is the newest that is there") {
   WriteCheckpointState(folder.path(), state, "checkpoint", false);
   CHECK(ErrorOf([&] { static_cast<void>(LatestCheckpoint(folder.path())); }).code ==
         Code::kCheckpoint);
-  WriteBundle(folder.File("model.ckpt-1"), {}, false);
+  WriteBundle(folder.File("model.ckpt-1"), {}, {.fsync = false});
   CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-1"));
-  WriteBundle(folder.File("model.ckpt-2"), {}, false);
+  WriteBundle(folder.File("model.ckpt-2"), {}, {.fsync = false});
   CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-2"));
   Put(folder.File("model.ckpt-2.meta"), "");
-  WriteBundle(folder.File("model.ckpt-20"), {}, false);
+  WriteBundle(folder.File("model.ckpt-20"), {}, {.fsync = false});
   RemoveCheckpoint(folder.File("model.ckpt-2"));
   CHECK_FALSE(CheckpointExists(folder.File("model.ckpt-2")));
   CHECK(ListDirectory(folder.path()) ==

@@ -141,7 +141,8 @@ TEST_CASE("a graph of objects that lies is refused or read, never worse") {
           RemoveFile(BundleIndexPath(folder.File("c")));
           RemoveFile(BundleDataPath(folder.File("c"), 0, 1));
           WriteBundle(folder.File("c"),
-                      {{std::string(kObjectGraphKey), Tensor::Strings(Shape(), {damaged})}}, false);
+                      {{std::string(kObjectGraphKey), Tensor::Strings(Shape(), {damaged})}},
+                      {.fsync = false});
           static_cast<void>(ReadObjectGraph(BundleReader(folder.File("c"))));
         }) > 0);
 }
