@@ -153,9 +153,7 @@ class Exchange {
         Check(n <= CountOf(job), "process {} has more rows than it may", rank);
         from.Numbers(numbers, n);
         std::fill(numbers + n, numbers + CountOf(job), -1);
-        const size_t bytes = n * RowBytes(job);
-        from.Numbers(values, bytes);
-        std::memset(values + bytes, 0, job.values.bytes - bytes);
+        from.Numbers(values, n * RowBytes(job));
       });
     }
   }
