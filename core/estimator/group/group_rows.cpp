@@ -1,7 +1,6 @@
 #include "core/estimator/group/group_rows.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -30,72 +29,65 @@ std::vector<std::shared_ptr<RowTable>> Undealt(const VariableStore& store) {
   return tables;
 }
 
-// Rows on their way to their owners: of each its column, number and values. An empty piece is the
-// last.
-class Pieces {
- public:
-  explicit Pieces(Group& group) : group_(group), of_owner_(static_cast<size_t>(group.size())) {}
+// Rows on their way to their owner: of each its column, number and values.
+struct RowsPiece {
+  std::vector<int32_t> columns;
+  std::vector<int64_t> rows;
+  std::vector<float> values;
 
-  void Add(int owner, int column, int64_t row, std::span<const float> values) {
+  void Add(int column, int64_t row, std::span<const float> of_row) {
+    columns.push_back(column);
+    rows.push_back(row);
+    values.insert(values.end(), of_row.begin(), of_row.end());
+  }
+  [[nodiscard]] size_t bytes() const { return values.size() * sizeof(float); }
+  void Put(MessageWriter& message) const {
+    message.List(columns);
+    message.List(rows);
+    message.List(values);
+  }
+};
+
+// The same of lines.
+struct LinesPiece {
+  std::vector<int64_t> numbers;
+
+  void Add(std::span<const int64_t> line) {
+    numbers.insert(numbers.end(), line.begin(), line.end());
+  }
+  [[nodiscard]] size_t bytes() const { return numbers.size() * sizeof(int64_t); }
+  void Put(MessageWriter& message) const { message.List(numbers); }
+};
+
+// What goes to each owner, in pieces. An empty one is the last.
+template <class Piece>
+class PiecesByOwner {
+ public:
+  explicit PiecesByOwner(Group& group)
+      : group_(group), of_owner_(static_cast<size_t>(group.size())) {}
+
+  template <class... Values>
+  void Add(int owner, const Values&... values) {
     Piece& piece = of_owner_[static_cast<size_t>(owner)];
-    piece.columns.push_back(column);
-    piece.rows.push_back(row);
-    piece.values.insert(piece.values.end(), values.begin(), values.end());
-    if (piece.values.size() * sizeof(float) >= kPieceBytes) Send(owner);
+    piece.Add(values...);
+    if (piece.bytes() >= kPieceBytes) Send(owner);
   }
   void End() {
     for (int owner = 1; owner < group_.size(); ++owner) {
-      if (!of_owner_[static_cast<size_t>(owner)].rows.empty()) Send(owner);
+      if (of_owner_[static_cast<size_t>(owner)].bytes() > 0) Send(owner);
       Send(owner);
     }
   }
 
  private:
-  struct Piece {
-    std::vector<int32_t> columns;
-    std::vector<int64_t> rows;
-    std::vector<float> values;
-  };
-
   void Send(int owner) {
-    const Piece piece = std::exchange(of_owner_[static_cast<size_t>(owner)], {});
     MessageWriter message;
-    message.List(piece.columns);
-    message.List(piece.rows);
-    message.List(piece.values);
+    std::exchange(of_owner_[static_cast<size_t>(owner)], {}).Put(message);
     group_.Send(owner, Channel::kOrders, message.bytes());
   }
 
   Group& group_;
   std::vector<Piece> of_owner_;
-};
-
-// The same of lines.
-class LinePieces {
- public:
-  explicit LinePieces(Group& group) : group_(group), of_owner_(static_cast<size_t>(group.size())) {}
-
-  void Add(int owner, std::span<const int64_t> line) {
-    std::vector<int64_t>& piece = of_owner_[static_cast<size_t>(owner)];
-    piece.insert(piece.end(), line.begin(), line.end());
-    if (piece.size() * sizeof(int64_t) >= kPieceBytes) Send(owner);
-  }
-  void End() {
-    for (int owner = 1; owner < group_.size(); ++owner) {
-      if (!of_owner_[static_cast<size_t>(owner)].empty()) Send(owner);
-      Send(owner);
-    }
-  }
-
- private:
-  void Send(int owner) {
-    MessageWriter message;
-    message.List(std::exchange(of_owner_[static_cast<size_t>(owner)], {}));
-    group_.Send(owner, Channel::kOrders, message.bytes());
-  }
-
-  Group& group_;
-  std::vector<std::vector<int64_t>> of_owner_;
 };
 
 // The tables of which each process has its own rows, by their weights: in all processes the same.
@@ -212,8 +204,11 @@ void DealRows(Group& group, const VariableStore& store) {
   }
   group.Order(listed.bytes());
   for (const std::shared_ptr<RowTable>& table : tables) {
-    Pieces pieces(group);
-    const RowTable::PassOnFn send = std::bind_front(&Pieces::Add, &pieces);
+    PiecesByOwner<RowsPiece> pieces(group);
+    const RowTable::PassOnFn send = [&pieces](int owner, int column, int64_t row,
+                                              std::span<const float> values) {
+      pieces.Add(owner, column, row, values);
+    };
     if (const auto refill = std::exchange(table->refill, nullptr)) {
       table->PassOn(send);
       refill(*table);
@@ -246,7 +241,7 @@ void DealLines(Group& group, VariableStore& store) {
   for (const std::string& weights : SharedTables(store)) {
     const RowTable& table = TableOf(store, weights);
     for (const RowLines what : Watched(store, weights)) {
-      LinePieces pieces(group);
+      PiecesByOwner<LinesPiece> pieces(group);
       const std::vector<int64_t> lines = OwnLines(store, weights, what, 0, table.rows());
       const size_t numbers = NumbersOfLine(what);
       for (size_t at = 0; at < lines.size(); at += numbers) {
