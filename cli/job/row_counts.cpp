@@ -1,6 +1,8 @@
 #include "cli/job/row_counts.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "cli/job/job.h"
 #include "core/base/faults.h"
@@ -69,11 +71,26 @@ void CheckIncremental(const Job& job, Faults& faults) {
   }
 }
 
+void CheckBytes(const EmbeddingsOptions& options, Faults& faults) {
+  const std::pair<const char*, std::optional<int64_t>> all[] = {
+      {"whole_table_bytes", options.whole_table_bytes},
+      {"shard_bytes", options.shard_bytes},
+      {"shared_table_bytes", options.shared_table_bytes},
+      {"device_table_bytes", options.device_table_bytes},
+      {"max_resident_bytes", options.max_resident_bytes}};
+  for (const auto& [name, bytes] : all) {
+    if (bytes.value_or(0) >= 0) continue;
+    faults.Say(fmt::format("tpuest.embeddings.{}", name),
+               fmt::format("{} is {}; expected at least 0", name, *bytes), "it is a size");
+  }
+}
+
 }  // namespace
 
 std::vector<Fault> CheckRowCounts(const Job& job) {
   const EmbeddingsOptions& options = job.tpuest.embeddings;
   Faults faults;
+  CheckBytes(options, faults);
   if (options.admit_after < 1) {
     faults.Say(kAdmit, fmt::format("admit_after is {}; expected at least 1", options.admit_after),
                "1 trains a row from its first sight on");

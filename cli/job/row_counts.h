@@ -1,6 +1,6 @@
 #pragma once
-// What a job that counts the rows of its tables, or saves those that change (tpuest.embeddings),
-// has to have beside it.
+// What tpuest.embeddings may say, and what a job that counts the rows of its tables, or saves those
+// that change, has to have beside it.
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace tpuest::cli {
 
-// The faults of admit_after, evict_after_steps and incremental: numbers that are none, tables of
-// whose rows nothing is known, and decisions that have no steps to fall on.
+// The faults of sizes, admit_after, evict_after_steps and incremental: numbers that are none,
+// tables of whose rows nothing is known, and decisions that have no steps to fall on.
 [[nodiscard]] std::vector<Fault> CheckRowCounts(const Job& job);
 
 }  // namespace tpuest::cli

@@ -3,23 +3,21 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/base/files.h"
 
 namespace tpuest::cli {
-
-namespace fs = std::filesystem;
 
 void CheckNoInput(const std::string& path, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code unknown;  // a file that is not there is no other file
-    if (!fs::is_regular_file(path, unknown) || !fs::equivalent(path, input, unknown)) continue;
+    if (!FileExists(path) || !std::filesystem::equivalent(path, input, unknown)) continue;
     throw Error(Code::kUsage, fmt::format("{}: is read by this command", path),
                 "--output FILE names another file");
   }
 }
 
 void CheckNewFile(const std::string& path, bool force) {
-  std::error_code unknown;
-  if (force || !fs::is_regular_file(path, unknown)) return;
+  if (force || !FileExists(path)) return;
   throw Error(Code::kUsage, fmt::format("{} is there already", path),
               "--force overwrites it; --output FILE writes another");
 }

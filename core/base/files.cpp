@@ -160,14 +160,21 @@ std::string ReadWords(const std::string& path) {
   return text;
 }
 
+// What is not there is told by mkdir itself: std::filesystem::create_directories takes a parent
+// that cannot be looked at for one that is missing, and goes on without it.
 void MakeDirectories(const std::string& path) {
   NeedWritePermit();
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) {
-    errno = error.value();
+  if (::mkdir(path.c_str(), 0777) == 0) return;
+  const int why = errno;
+  if (why != ENOENT && DirectoryExists(path)) return;
+  const std::string parent = DirName(path);
+  if (why != ENOENT || parent.empty() || parent == path) {
+    errno = why == EEXIST ? ENOTDIR : why;
     ThrowErrno(path, "create this folder");
   }
+  MakeDirectories(parent);
+  if (::mkdir(path.c_str(), 0777) == 0) return;
+  if (errno != EEXIST || !DirectoryExists(path)) ThrowErrno(path, "create this folder");
 }
 
 bool RemoveFile(const std::string& path) {

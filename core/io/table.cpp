@@ -65,6 +65,8 @@ class Source {
     throw Error(Code::kCheckpoint, fmt::format("{}: {}", file_, what));
   }
 
+  // Every byte of the footer is looked at, and so is the meta index, which nothing else needs: one
+  // that has changed is told.
   [[nodiscard]] Handle IndexHandle() const {
     if (bytes_.size() < kFooterBytes) {
       Refuse(fmt::format("is cut short or no checkpoint index ({} bytes, at least {} expected)",
@@ -79,9 +81,11 @@ class Source {
     Handle meta_index;
     Handle index;
     footer = footer.substr(0, kHandlesBytes);
-    if (!TakeHandle(footer, meta_index) || !TakeHandle(footer, index)) {
+    if (!TakeHandle(footer, meta_index) || !TakeHandle(footer, index) ||
+        footer.find_first_not_of('\0') != std::string_view::npos) {
       Refuse("has a damaged footer");
     }
+    (void)ReadBlock(meta_index);
     return index;
   }
 

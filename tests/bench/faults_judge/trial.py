@@ -111,9 +111,13 @@ class Trial:
         outcome = self.runner.run(self.words, self.place, trouble or self.trouble())
         self.judge_attempt(what, outcome, codes)
 
-    def judge_attempt(self, what, outcome, codes):
+    def or_lost(self, codes):
+        """These exit codes, and that of a run of which no checkpoint holds where that may be."""
         lost = bool(self.harmed) and not damage.others_hold(self.run_dir, self.still_harmed())
-        self.judge_end(what, outcome, codes | ({4} if lost else set()))
+        return codes | ({4} if lost else set())
+
+    def judge_attempt(self, what, outcome, codes):
+        self.judge_end(what, outcome, self.or_lost(codes))
         if outcome.code == 4:
             self.bring_back()
         # What is killed while it leaves has ended.
@@ -215,7 +219,7 @@ class Trial:
         for command in fault["commands"] if stopped else []:
             if command == self.case["command"]:
                 outcome = self.runner.run(self.words, self.place, self.trouble())
-                self.judge_end("a second trainer", outcome, {0, 2})
+                self.judge_end("a second trainer", outcome, self.or_lost({0, 2}))
             else:
                 codes = self.reader_codes()
                 outcome = self.runner.run(self.reader_words(command), self.place)

@@ -149,6 +149,21 @@ TEST_CASE("a line of words is as long as a word may be") {
   }
 }
 
+TEST_CASE("folders are made with those above them, and what is no folder is told") {
+  const TemporaryFolder folder;
+  MakeDirectories(folder.File("a/b/c"));
+  MakeDirectories(folder.File("a/b/c"));
+  MakeDirectories(folder.File("a/b/d/"));
+  CHECK(DirectoryExists(folder.File("a/b/c")));
+  CHECK(DirectoryExists(folder.File("a/b/d")));
+  WriteFileAtomically(folder.File("a/file"), "", /*fsync=*/false);
+  for (const char* const below : {"a/file", "a/file/b", "a/file/b/c"}) {
+    const std::string message =
+        fmt::format("{}: cannot create this folder: Not a directory", folder.File(below));
+    CHECK_THROWS_WITH_AS(MakeDirectories(folder.File(below)), message.c_str(), Error);
+  }
+}
+
 TEST_CASE("where no temporary folder can be made an error names it") {
   const TemporaryFolder folder;
   const EnvironmentValue tmpdir("TMPDIR", folder.File("nowhere"));
