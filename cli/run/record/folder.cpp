@@ -227,6 +227,12 @@ std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRec
     if (!known.contains(line)) text += line + "\n";
   }
   MakeDirectories(PrivateDir(model_dir));
+  // A run that is over has nobody else to take away what a killed reader of it left.
+  for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
+    if (name.starts_with(BaseName(path)) && HasLostWriter(name)) {
+      RemoveFile(JoinPath(PrivateDir(model_dir), name));
+    }
+  }
   WriteFileAtomically(path, text, false);
   return path;
 }

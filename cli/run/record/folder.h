@@ -72,8 +72,8 @@ class RunFolder {
   std::optional<int> exit_code_;
 };
 
-// Adds lines of file, line and reason, with tabs between, to BadRecordsPath, those that it lacks;
-// returns the path.
+// Adds lines of file, line and reason, with tabs between, to BadRecordsPath, those that it lacks,
+// and takes away what a killed process left of it; returns the path.
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad);
 
 }  // namespace tpuest::cli
