@@ -6,8 +6,9 @@
 //   model.ckpt-2000.data-00000-of-...   the values, and the entries tpuest/... of the ResumePoint
 //   model.ckpt-2000.index               last of its files: with it the checkpoint is there
 //   checkpoint                          names those kept, 2000 as model_checkpoint_path
-//   model.ckpt-1000.*                   removed, if it is no longer among those kept; meanwhile
-//                                       .tpuest/removing names it
+//   model.ckpt-1000.*                   removed, if it is no longer among those kept; before all of
+//                                       this .tpuest/removing names it, so that it goes even if the
+//                                       process is killed and the state file lost behind the index
 //
 //   keep_checkpoint_max: 2    kept_ = {1000, 1500} ── Save(2000) ──▶ kept_ = {1500, 2000}
 //
@@ -180,31 +181,35 @@ std::string Saver::base_path() const { return CheckpointBase(args_.model_dir); }
 
 void Saver::Save(int64_t step, const ResumePoint& resume) {
   const std::string prefix = CheckpointAt(args_.model_dir, step);
-  if (resume.cut) NoteRemoving(stuck_, prefix);
+  TakeNoted();
+  std::erase(stuck_, prefix);
+  std::deque<Kept> kept = kept_;
+  std::erase_if(kept, [&](const Kept& one) { return one.prefix == prefix; });
+  if (!resume.cut) kept.push_back({prefix, 0});
+  const auto max = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
+  std::deque<Kept> dropped;
+  for (; kept.size() > std::max<size_t>(max, 1); kept.pop_front()) dropped.push_back(kept.front());
+  const double preserved_before = next_preserved_;
+  std::vector<std::string> old = max > 0 ? ToRemove(dropped) : std::vector<std::string>();
+  if (!extra_.empty() && extra_ != prefix) old.push_back(extra_);
+  old.insert(old.end(), stuck_.begin(), stuck_.end());
+  const std::string extra = resume.cut ? prefix : "";
+  NoteRemoving(old, extra);
   const std::optional<IncrementBase> base = BaseFor(prefix, resume);
   try {
     Write(prefix, resume, base);
   } catch (const std::exception&) {
+    next_preserved_ = preserved_before;
     if (!CheckpointExists(prefix)) RemoveCheckpoint(prefix);
     throw;
   }
   NoteBase(prefix, resume, base);
-  std::erase_if(kept_, [&](const Kept& kept) { return kept.prefix == prefix; });
-  const std::string extra_before = std::exchange(extra_, resume.cut ? prefix : "");
   if (!resume.cut) {
-    kept_.push_back({prefix, args_.clock.WallSeconds()});
+    kept.back().saved_at = args_.clock.WallSeconds();
     regular_step_ = step;
   }
-  std::deque<Kept> all = kept_;
-  const auto max = static_cast<size_t>(args_.config.keep_checkpoint_max.value_or(0));
-  while (kept_.size() > std::max<size_t>(max, 1)) kept_.pop_front();
-  all.resize(all.size() - kept_.size());
-  std::vector<std::string> old = max > 0 ? ToRemove(all) : std::vector<std::string>();
-  if (!extra_before.empty() && extra_before != prefix) old.push_back(extra_before);
-  TakeNoted();
-  std::erase(stuck_, prefix);
-  old.insert(old.end(), stuck_.begin(), stuck_.end());
-  NoteRemoving(old, extra_);
+  kept_ = std::move(kept);
+  extra_ = extra;
   WriteState();
   args_.log.Info("Saving checkpoints for {} into {}.", step, base_path());
   last_step_ = step;
