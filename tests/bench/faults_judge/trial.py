@@ -134,6 +134,8 @@ class Trial:
                 if (path.read_bytes() if path.exists() else None) == after}
 
     def bring_back(self):
+        if self.disk and self.disk.is_mounted:
+            self.disk.leave(DISK)  # it may be full
         for path, before in self.still_harmed().items():
             path.write_bytes(before)
         self.harmed.clear()
