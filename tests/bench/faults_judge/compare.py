@@ -31,14 +31,19 @@ def names(whole, faulted, allowed):
     """What the disk did not let go is noted in .tpuest/removing for the next start, which also takes
     away what has a temporary name."""
     stuck = faulted["removing"] if "removing" in allowed else []
+    best = {*(whole["best"] or []), *(faulted["best"] or [])} if "best" in allowed else set()
+
+    def is_of(name, prefixes):
+        return any(name.startswith(prefix + ".") for prefix in prefixes)
     extra = [name for name in faulted["names"] if name not in whole["names"]
-             and not any(name.startswith(prefix + ".") for prefix in [*allowed.get("checkpoints", []), *stuck])]
+             and not is_of(name, [*allowed.get("checkpoints", []), *stuck, *best])]
     extra = [name for name in extra if not (stuck and name == ".tpuest/removing")]
     unfinished = faulted["unfinished exports"]
     if "stuck" in allowed:
         extra, unfinished = [name for name in extra if not TEMPORARY.search(name)], []
     lost = [name for name in whole["names"] if name not in faulted["names"]
-            and not (name.endswith("metrics.jsonl") and "metrics.jsonl" in allowed)]
+            and not (name.endswith("metrics.jsonl") and "metrics.jsonl" in allowed)
+            and not is_of(name, best)]
     return ([{"kind": "left over", "what": name} for name in extra]
             + [{"kind": "lost", "what": name} for name in lost]
             + [{"kind": "left over", "what": name} for name in unfinished])
@@ -102,5 +107,6 @@ def compare(whole, faulted, allowed, every_step):
     found += events(whole, faulted, allowed, every_step)
     found += run_json(whole, faulted, allowed)
     for key in ("best", "evaluated.json", "exports"):
-        found += differences(key, {key: whole[key]}, {key: faulted[key]})
+        if key not in allowed:
+            found += differences(key, {key: whole[key]}, {key: faulted[key]})
     return found

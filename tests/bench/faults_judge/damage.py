@@ -12,6 +12,8 @@ What may differ, and why:
   metrics.jsonl    Lines up to the last step in it may be lost: nothing else has the speeds.
   run.json         What it says of the input may be lost: a run with nothing left to train opens none.
   events files     Values up to their last step may be lost: nothing else has the summaries.
+  best             Where metrics.jsonl and an evaluation's events were both damaged nothing has the
+                   values of those that are kept, and later ones may take their place.
 Shards and indices are written again by the run that goes on from an older checkpoint. Where there is
 no other one, the command ends with exit code 4, and the file is brought back.
 """
@@ -19,8 +21,6 @@ import pathlib
 
 import records
 import snapshot
-
-INDEX_FOOTER = 48  # its padding has no checksum
 
 
 def newest(run):
@@ -48,8 +48,7 @@ def damaged(data, file, how, at):
         return None
     if how == "empty" or not data:
         return b""
-    last = len(data) - (INDEX_FOOTER if file == "index" else 0)
-    place = min(int(at * last), last - 1)
+    place = min(int(at * len(data)), len(data) - 1)
     if how == "cut":
         return data[:place]
     changed = bytearray(data)
@@ -81,6 +80,8 @@ def allow(run, path, file, allowed):
     elif file in ("events", "eval events"):
         key = f"events of {'.' if file == 'events' else 'eval'}"
         allowed[key] = max(allowed.get(key, -1), last_step(path))
+    if "metrics.jsonl" in allowed and "events of eval" in allowed:
+        allowed["best"] = True
 
 
 def harm(run, fault, allowed):
