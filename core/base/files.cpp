@@ -83,6 +83,22 @@ fs::file_type TypeOf(const std::string& path) {
   return type;
 }
 
+// Makes a folder and those above it: 0, or the errno of what cannot be made. What is not there is
+// told by mkdir itself: std::filesystem::create_directories takes a parent that cannot be looked at
+// for one that is missing, and goes on without it.
+int MadeDirectories(const std::string& path) {
+  const auto make = [&] { return ::mkdir(path.c_str(), 0777) == 0 ? 0 : errno; };
+  int why = make();
+  const std::string parent = DirName(path);
+  if (why == ENOENT && !parent.empty() && parent != path) {
+    if (const int above = MadeDirectories(parent); above != 0) return above;
+    why = make();
+  }
+  if (why == 0 || why == ENOENT) return why;
+  if (TypeOf(path) == fs::file_type::directory) return 0;
+  return why == EEXIST ? ENOTDIR : why;
+}
+
 struct flock WholeFile(short type) {
   struct flock whole {};
   whole.l_type = type;
@@ -160,21 +176,10 @@ std::string ReadWords(const std::string& path) {
   return text;
 }
 
-// What is not there is told by mkdir itself: std::filesystem::create_directories takes a parent
-// that cannot be looked at for one that is missing, and goes on without it.
 void MakeDirectories(const std::string& path) {
   NeedWritePermit();
-  if (::mkdir(path.c_str(), 0777) == 0) return;
-  const int why = errno;
-  if (why != ENOENT && DirectoryExists(path)) return;
-  const std::string parent = DirName(path);
-  if (why != ENOENT || parent.empty() || parent == path) {
-    errno = why == EEXIST ? ENOTDIR : why;
-    ThrowErrno(path, "create this folder");
-  }
-  MakeDirectories(parent);
-  if (::mkdir(path.c_str(), 0777) == 0) return;
-  if (errno != EEXIST || !DirectoryExists(path)) ThrowErrno(path, "create this folder");
+  errno = MadeDirectories(path);
+  if (errno != 0) ThrowErrno(path, "create this folder");
 }
 
 bool RemoveFile(const std::string& path) {
