@@ -57,12 +57,30 @@ void CheckTablesHaveRows(const Job& job, const std::string& key, const std::stri
   }
 }
 
+// `name`: of one of tpuest.embeddings' numbers.
+void CheckLeast(const std::string& name, const std::optional<int64_t>& value, int64_t least,
+                const std::string& hint, Faults& faults) {
+  if (value.value_or(least) >= least) return;
+  faults.Say("tpuest.embeddings." + name,
+             fmt::format("{} is {}; expected at least {}", name, *value, least), hint);
+}
+
+void CheckNumbers(const EmbeddingsOptions& options, Faults& faults) {
+  const std::pair<const char*, std::optional<int64_t>> sizes[] = {
+      {"whole_table_bytes", options.whole_table_bytes},
+      {"shard_bytes", options.shard_bytes},
+      {"shared_table_bytes", options.shared_table_bytes},
+      {"device_table_bytes", options.device_table_bytes},
+      {"max_resident_bytes", options.max_resident_bytes}};
+  for (const auto& [name, bytes] : sizes) CheckLeast(name, bytes, 0, "it is a size", faults);
+  CheckLeast("admit_after", options.admit_after, 1, "1 trains a row from its first sight on",
+             faults);
+  CheckLeast("evict_after_steps", options.evict_after_steps, 1, "null forgets no row", faults);
+  CheckLeast("incremental", options.incremental, 1, "1 has every checkpoint whole", faults);
+}
+
 void CheckIncremental(const Job& job, Faults& faults) {
   const int64_t incremental = job.tpuest.embeddings.incremental;
-  if (incremental < 1) {
-    faults.Say(kIncremental, fmt::format("incremental is {}; expected at least 1", incremental),
-               "1 has every checkpoint whole");
-  }
   if (incremental <= 1) return;
   CheckTablesHaveRows(job, kIncremental, "change", faults);
   if (job.estimator.run_config.checkpoint_format == "checkpoint") {
@@ -71,36 +89,12 @@ void CheckIncremental(const Job& job, Faults& faults) {
   }
 }
 
-void CheckBytes(const EmbeddingsOptions& options, Faults& faults) {
-  const std::pair<const char*, std::optional<int64_t>> all[] = {
-      {"whole_table_bytes", options.whole_table_bytes},
-      {"shard_bytes", options.shard_bytes},
-      {"shared_table_bytes", options.shared_table_bytes},
-      {"device_table_bytes", options.device_table_bytes},
-      {"max_resident_bytes", options.max_resident_bytes}};
-  for (const auto& [name, bytes] : all) {
-    if (bytes.value_or(0) >= 0) continue;
-    faults.Say(fmt::format("tpuest.embeddings.{}", name),
-               fmt::format("{} is {}; expected at least 0", name, *bytes), "it is a size");
-  }
-}
-
 }  // namespace
 
 std::vector<Fault> CheckRowCounts(const Job& job) {
   const EmbeddingsOptions& options = job.tpuest.embeddings;
   Faults faults;
-  CheckBytes(options, faults);
-  if (options.admit_after < 1) {
-    faults.Say(kAdmit, fmt::format("admit_after is {}; expected at least 1", options.admit_after),
-               "1 trains a row from its first sight on");
-  }
-  if (options.evict_after_steps && *options.evict_after_steps < 1) {
-    faults.Say(
-        kEvict,
-        fmt::format("evict_after_steps is {}; expected at least 1", *options.evict_after_steps),
-        "null forgets no row");
-  }
+  CheckNumbers(options, faults);
   CheckIncremental(job, faults);
   if (!options.counts_rows()) return faults.Take();
   const std::string key = options.admit_after > 1 ? kAdmit : kEvict;

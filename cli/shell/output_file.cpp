@@ -8,9 +8,10 @@
 namespace tpuest::cli {
 
 void CheckNoInput(const std::string& path, const std::vector<std::string>& inputs) {
+  if (inputs.empty() || !FileExists(path)) return;
   for (const std::string& input : inputs) {
     std::error_code unknown;  // a file that is not there is no other file
-    if (!FileExists(path) || !std::filesystem::equivalent(path, input, unknown)) continue;
+    if (!std::filesystem::equivalent(path, input, unknown)) continue;
     throw Error(Code::kUsage, fmt::format("{}: is read by this command", path),
                 "--output FILE names another file");
   }

@@ -15,6 +15,7 @@
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/heartbeat.h"
+#include "core/estimator/checkpoint/leftovers.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"
@@ -228,11 +229,7 @@ std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRec
   }
   MakeDirectories(PrivateDir(model_dir));
   // A run that is over has nobody else to take away what a killed reader of it left.
-  for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
-    if (name.starts_with(BaseName(path)) && HasLostWriter(name)) {
-      RemoveFile(JoinPath(PrivateDir(model_dir), name));
-    }
-  }
+  RemoveLostParts(path);
   WriteFileAtomically(path, text, false);
   return path;
 }

@@ -122,10 +122,18 @@ void RemoveLeftovers(const std::string& model_dir) {
   if (!DirectoryExists(PrivateDir(model_dir))) return;
   RemoveFile(SharedPath(model_dir));
   for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
-    // An evaluation beside the run lists bad records, too.
     const std::string path = JoinPath(PrivateDir(model_dir), name);
-    const bool may_be_written = path.starts_with(BadRecordsPath(model_dir)) && !HasLostWriter(name);
-    if (IsTemporaryName(name) && !may_be_written) RemoveFile(path);
+    if (IsTemporaryName(name) && !path.starts_with(BadRecordsPath(model_dir))) RemoveFile(path);
+  }
+  // An evaluation beside the run may write it.
+  RemoveLostParts(BadRecordsPath(model_dir));
+}
+
+void RemoveLostParts(const std::string& path) {
+  for (const std::string& name : ListDirectory(DirName(path))) {
+    if (name.starts_with(BaseName(path)) && HasLostWriter(name)) {
+      RemoveFile(JoinPath(DirName(path), name));
+    }
   }
 }
 

@@ -12,6 +12,8 @@ namespace tpuest {
 // that have no index and are not among those that the state file names. Without a state file that
 // can be read the latter stay.
 void RemoveLeftovers(const std::string& model_dir);
+// Removes what killed processes left of one file under temporary names.
+void RemoveLostParts(const std::string& path);
 // Removes a checkpoint, unless a later one of its folder stands on it (core/io/increment.h).
 // Whether it is gone.
 bool RemoveUnlessNeeded(const std::string& prefix);

@@ -17,11 +17,6 @@ namespace {
 constexpr int64_t kLargeBytes = int64_t{16} << 20;  // of an entry that is left on the disk
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
 
-// Rows that take about a piece's bytes.
-int64_t RowsAtOnce(int64_t width) {
-  return std::max<int64_t>(kPieceBytes / (width * static_cast<int64_t>(sizeof(float))), 1);
-}
-
 std::shared_ptr<const StreamedTensor> WholeStream(const std::shared_ptr<RowTable>& table,
                                                   int column) {
   return std::make_shared<StreamedTensor>(
@@ -107,6 +102,10 @@ Keys KeysOf(std::vector<int64_t> rows) {
 
 int64_t WholeBytes(const Shape& table) {
   return table.elements() * static_cast<int64_t>(sizeof(float));
+}
+
+int64_t RowsAtOnce(int64_t width) {
+  return std::max<int64_t>(kPieceBytes / (width * static_cast<int64_t>(sizeof(float))), 1);
 }
 
 std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_table_bytes) {

@@ -13,6 +13,8 @@
 namespace tpuest {
 
 [[nodiscard]] int64_t WholeBytes(const Shape& table);
+// The rows of so many numbers each that are read and written at once: about a MiB.
+[[nodiscard]] int64_t RowsAtOnce(int64_t width);
 
 [[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,
                                                     int64_t whole_table_bytes);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <memory>
@@ -16,14 +17,13 @@
 #include "core/backend/row_table.h"
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/row_entries.h"
 #include "core/io/crc32c.h"
 #include "core/io/data_shard.h"
 #include "core/io/row_names.h"
 
 namespace tpuest {
 namespace {
-
-constexpr int64_t kMostPieceBytes = int64_t{1} << 20;
 
 // What a checkpoint's entry is of a table whose rows the processes share.
 struct SharedEntry {
@@ -89,11 +89,10 @@ std::vector<std::vector<Piece>> PiecesByWriter(const WriteShardsOrder& order, in
   return pieces;
 }
 
-// Where pieces of about kMostPieceBytes end, each the number of the row behind it; the last is that
-// of all rows. `written`: the rows that an entry by rows has.
+// Where pieces end, each the number of the row behind it; the last is that of all rows. `written`:
+// the rows that an entry by rows has.
 std::vector<int64_t> EndsOf(const SharedEntry& entry, const std::vector<int64_t>& written) {
-  const int64_t row_bytes = entry.table->width() * static_cast<int64_t>(sizeof(float));
-  const int64_t most = std::max<int64_t>(kMostPieceBytes / row_bytes, 1);
+  const int64_t most = RowsAtOnce(entry.table->width());
   const bool is_whole = entry.form == SharedEntry::Form::kWhole;
   const int64_t n = is_whole ? entry.table->rows() : static_cast<int64_t>(written.size());
   std::vector<int64_t> ends;
@@ -191,10 +190,10 @@ class OwnRowsOfPieces {
     if (is_new) written = entry.table->OwnRows(0, entry.table->rows());
     const auto first = std::lower_bound(written.begin(), written.end(), piece.first);
     const auto end = std::lower_bound(first, written.end(), piece.end);
-    Part part{.rows = std::vector<int64_t>(first, end), .values = {}};
-    if (entry.form == SharedEntry::Form::kKeys) return part;
-    part.values = entry.table->RowsFor(entry.column, part.rows).values;
-    return part;
+    std::vector<int64_t> rows(first, end);
+    if (entry.form == SharedEntry::Form::kKeys) return {.rows = std::move(rows), .values = {}};
+    GuestRows there = entry.table->RowsFor(entry.column, std::move(rows));
+    return {.rows = std::move(there.rows), .values = std::move(there.values)};
   }
 
  private:
@@ -384,6 +383,24 @@ std::vector<int> Writers(Group& group, const std::string& model_dir) {
   return writers;
 }
 
+// The rows of a table that is saved by rows, which the checkpoint has as an entry: the owners were
+// asked for them already.
+std::vector<int64_t> SavedKeys(std::span<const ShardPlan> plans, const RowTable& table) {
+  const std::string name = RowKeysName(table.variables().front().name);
+  std::vector<int64_t> keys;
+  for (const ShardPlan& plan : plans) {
+    for (const NamedTensor* const named : plan.tensors) {
+      if (named->name != name) continue;
+      named->streamed->write([&](std::string_view bytes) {
+        const size_t before = keys.size();
+        keys.resize(before + bytes.size() / sizeof(int64_t));
+        std::memcpy(keys.data() + before, bytes.data(), bytes.size());
+      });
+    }
+  }
+  return keys;
+}
+
 WriteShardsOrder DealShards(const VariableStore& store, std::span<const ShardPlan> plans,
                             std::span<const size_t> shared, std::span<const int> writers,
                             bool fsync) {
@@ -397,7 +414,7 @@ WriteShardsOrder DealShards(const VariableStore& store, std::span<const ShardPla
       const SharedEntry entry = KnownEntry(store, named->name);
       const auto [found, is_new] = rows.try_emplace(entry.table);
       const bool is_whole = entry.form == SharedEntry::Form::kWhole;
-      if (is_new && !is_whole) found->second = entry.table->WrittenRows();
+      if (is_new && !is_whole) found->second = SavedKeys(plans, *entry.table);
       shard.entries.push_back({.name = named->name, .ends = EndsOf(entry, found->second)});
     }
     order.shards.push_back(std::move(shard));
