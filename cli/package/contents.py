@@ -77,15 +77,23 @@ def stripped(program: Path) -> bytes:
         return Path(copy).read_bytes()
 
 
-def package_of(path: Path) -> str:
-    """Debian's package of a file, whose folder may be known as /lib or as /usr/lib."""
-    names = {str(path), str(path.resolve())}
-    names |= {'/usr' + name for name in names} | {re.sub('^/usr', '', name) for name in names}
-    for name in sorted(names):
-        found = subprocess.run(['dpkg-query', '-S', name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        if found.returncode == 0:
-            return found.stdout.decode().split(':')[0]
-    raise Fault(f'{path}: of no Debian package, so its licence is not known')
+def packages_of(paths: Iterable[Path]) -> Dict[Path, str]:
+    """Debian's package of each file, whose folder may be known as /lib or as /usr/lib."""
+    names = {}
+    for path in paths:
+        for name in (str(path), str(path.resolve())):
+            names.update({name: path, '/usr' + name: path, re.sub('^/usr', '', name): path})
+    # One call for all: each reads all that dpkg knows. It fails where one name is none.
+    told = subprocess.run(['dpkg-query', '-S', *names], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    packages = {}
+    for line in told.stdout.decode().splitlines():
+        package, _, name = line.partition(': ')
+        if name in names:  # not "diversion by ..."
+            packages[names[name]] = package.split(':')[0]
+    for path in names.values():
+        if path not in packages:
+            raise Fault(f'{path}: of no Debian package, so its licence is not known')
+    return packages
 
 
 def described(package: str, soname: Optional[str] = None, path: Optional[Path] = None) -> Library:
@@ -110,12 +118,9 @@ def shared_libraries(program: Path) -> List[Library]:
             if 'not found' in line:
                 raise Fault(f'{path}: {words[0]} is not found')
             found[words[0]] = Path(words[2])
-    libraries = []
-    for soname, path in sorted(found.items()):
-        package = package_of(path)
-        if package != GLIBC:
-            libraries.append(described(package, soname, path))
-    return libraries
+    packages = packages_of(found.values())
+    return [described(packages[path], soname, path)
+            for soname, path in sorted(found.items()) if packages[path] != GLIBC]
 
 
 def licences(libraries: Iterable[Library]) -> Tree:
