@@ -66,6 +66,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -135,11 +136,13 @@ Arguments Parse(int argc, char** argv) {
 // Counts the cases and prints how each went, a case at a time.
 class Report {
  public:
-  void Add(const std::string& name, const std::vector<std::string>& faults) {
+  using Milliseconds = std::chrono::milliseconds;
+
+  void Add(const std::string& name, const std::vector<std::string>& faults, Milliseconds took) {
     const std::lock_guard lock(mutex_);
     if (faults.empty()) {
       ++passed_;
-      fmt::print("passed {}\n", name);
+      fmt::print("passed {} ({} ms)\n", name, took.count());
     } else {
       const std::string text = fmt::format("FAILED {}\n{}\n", name, fmt::join(faults, "\n"));
       fmt::print("{}", text);
@@ -206,7 +209,7 @@ std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
     } catch (const tpuest::Error& error) {
       if (MatchesAny(file, arguments.patterns) &&
           arguments.suite.value_or(Suite::kFast) == Suite::kFast) {
-        report.Add(file, {error.message()});
+        report.Add(file, {error.message()}, {});
       }
     }
   }
@@ -220,14 +223,19 @@ std::vector<std::string> Run(const JobCase& job_case, tpuest::CaseOptions option
 }
 
 void RunAll(const std::vector<JobCase>& cases, const tpuest::CaseOptions& options, Report& report) {
+  using Clock = std::chrono::steady_clock;
   std::atomic<size_t> next = 0;
   const auto work = [&] {
     for (size_t i = next++; i < cases.size(); i = next++) {
+      const Clock::time_point begin = Clock::now();
+      std::vector<std::string> faults;
       try {
-        report.Add(cases[i].name, Run(cases[i], options));
+        faults = Run(cases[i], options);
       } catch (const std::exception& error) {
-        report.Add(cases[i].name, {error.what()});
+        faults = {error.what()};
       }
+      report.Add(cases[i].name, faults,
+                 std::chrono::duration_cast<Report::Milliseconds>(Clock::now() - begin));
     }
   };
   std::vector<std::jthread> threads;
