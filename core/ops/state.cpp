@@ -17,6 +17,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
+#include "core/tensor/prefetch.h"
 
 namespace tpuest::ops {
 namespace {
@@ -205,6 +206,13 @@ class Indices {
         what_(fmt::format("{} '{}'", context.node().type(), context.node().name())) {}
 
   [[nodiscard]] int64_t count() const { return count_; }
+  // Where row i of the tensor is to come from is brought near, if there is such a row.
+  void Prefetch(const Task& task, int64_t i, const char* table, size_t bytes) const {
+    if (i >= count_) return;
+    const int64_t at = wide_ ? task.At<int64_t>(buffer_)[i] : task.At<int32_t>(buffer_)[i];
+    if (at < 0 || at >= rows_) return;
+    PrefetchRow(table + static_cast<size_t>(at) * bytes, static_cast<int64_t>(bytes));
+  }
   // Error kData if it is not lowest .. rows - 1.
   [[nodiscard]] int64_t At(const Task& task, int64_t i, int64_t lowest) const {
     const int64_t at = wide_ ? task.At<int64_t>(buffer_)[i] : task.At<int32_t>(buffer_)[i];
@@ -271,10 +279,11 @@ void PlanResourceGather(PlanContext& context) {
     });
   }
   context.Run([=](const Task& task) {
-    for (int64_t i = 0; i < indices.count(); ++i) {
-      const auto at = static_cast<size_t>(indices.At(task, i, 0));
-      std::memcpy(task.At<char>(to) + static_cast<size_t>(i) * bytes,
-                  task.At<char>(from) + at * bytes, bytes);
+    const char* const table = task.At<char>(from);
+    char* row = task.At<char>(to);
+    for (int64_t i = 0; i < indices.count(); ++i, row += bytes) {
+      indices.Prefetch(task, i + kRowsAhead, table, bytes);
+      std::memcpy(row, table + static_cast<size_t>(indices.At(task, i, 0)) * bytes, bytes);
     }
   });
 }

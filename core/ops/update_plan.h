@@ -9,6 +9,7 @@
 
 #include "core/backend/plan.h"
 #include "core/ops/state.h"
+#include "core/tensor/prefetch.h"
 
 namespace tpuest::ops {
 
@@ -71,6 +72,17 @@ class UpdateRows {
     }
     return row;
   }
+  // Has the row of position i of each slot brought near, if there is one.
+  template <class T>
+  void Prefetch(const UpdateBuffers& buffers, const Task& task, int64_t i) const {
+    if (i >= count_) return;
+    const int64_t row = wide_ ? task.At<int64_t>(indices_)[i] : task.At<int32_t>(indices_)[i];
+    if (row < 0 || row >= rows_) return;
+    const std::array<T*, UpdateBuffers::kMost> slots = buffers.At<T>(task, row * elements_);
+    for (size_t s = 0; s < buffers.count; ++s) {
+      PrefetchRow(slots[s], elements_ * static_cast<int64_t>(sizeof(T)));
+    }
+  }
 
  private:
   [[noreturn]] void Fail(int64_t row) const;
@@ -132,6 +144,7 @@ void RunUpdate(PlanContext& context, Prepare prepare) {
     const int64_t n = rows.elements();
     if (n == 1) return UpdateScalars<T>(buffers, rows, task, update);
     for (int64_t i = 0; i < rows.count(); ++i) {
+      rows.template Prefetch<T>(buffers, task, i + kRowsAhead);
       const int64_t row = rows.At(task, i);
       if (row < 0) continue;
       update(buffers.At<T>(task, row * n).data(), task.At<T>(buffers.grad) + i * n, n);
