@@ -4,6 +4,7 @@
 // that step (cpu/row_fetch.h); between steps the chief reads any row, as if it held all.
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -26,6 +27,12 @@ enum class RowLines : int32_t {
   kSeenGone      // were counted then, and no longer: it alone
 };
 
+// row % n, without the division where n is a power of two: it is asked several times of each row
+// that a step looks up. `row` is not negative.
+inline int64_t RowModulo(int64_t row, int64_t n) {
+  return (n & (n - 1)) == 0 ? row & (n - 1) : row % n;
+}
+
 // The rows of a process: first, first + step, ... below end.
 struct OwnedRows {
   int64_t first = 0;
@@ -33,8 +40,15 @@ struct OwnedRows {
   int64_t step = 1;
 
   [[nodiscard]] bool Has(int64_t row) const {
-    return row >= first && row < end && (step == 1 || row % step == first);
+    return row >= first && row < end && (step == 1 || RowModulo(row, step) == first);
   }
+  [[nodiscard]] int64_t count() const { return end <= first ? 0 : (end - first - 1) / step + 1; }
+  // Which of them a row of theirs is, and the row that this is.
+  [[nodiscard]] int64_t PlaceOf(int64_t row) const {
+    const auto n = static_cast<uint64_t>(step);
+    return (n & (n - 1)) == 0 ? (row - first) >> std::countr_zero(n) : (row - first) / step;
+  }
+  [[nodiscard]] int64_t RowAt(int64_t place) const { return first + place * step; }
 };
 
 class RowOwners {
@@ -49,7 +63,7 @@ class RowOwners {
   [[nodiscard]] int rank() const { return rank_; }
   // The process that has a row of a table of `rows`.
   [[nodiscard]] int OwnerOf(int64_t row, int64_t rows) const {
-    if (deal_ == RowDeal::kMod) return static_cast<int>(row % processes_);
+    if (deal_ == RowDeal::kMod) return static_cast<int>(RowModulo(row, processes_));
     return static_cast<int>(row / ((rows + processes_ - 1) / processes_));
   }
   // Those of this process.

@@ -1,18 +1,16 @@
 #include "core/backend/row_table.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <mutex>
-#include <new>
 #include <utility>
 
 #include "core/backend/row_slots.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/tensor/prefetch.h"
 
 namespace tpuest {
 namespace {
@@ -22,18 +20,7 @@ constexpr int64_t kSlabBytes = int64_t{1} << 20;
 constexpr size_t kFirstSlots = 1024;
 constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
 constexpr size_t kFewestGuests = 64;
-constexpr size_t kAhead = 16;  // rows that are fetched before they are read
-constexpr int64_t kCacheLine = 64;
-constexpr int64_t kMostPrefetched = 512;  // bytes of a record
-
-// Memory of zeros that the system gives page by page.
-void* Reserve(size_t bytes, bool in_large_pages) {
-  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  if (in_large_pages) (void)::madvise(memory, bytes, MADV_HUGEPAGE);
-  return memory;
-}
+constexpr size_t kAhead = kRowsAhead;
 
 int64_t SlabRecords(int64_t record_bytes) {
   const int64_t records = std::max<int64_t>(kSlabBytes / (record_bytes + 8), 1);
@@ -47,11 +34,6 @@ int64_t RecordsBytes(int64_t record_bytes) {
 int64_t SlabBytes(int64_t record_bytes) {
   return RecordsBytes(record_bytes) + SlabRecords(record_bytes) * 8;
 }
-
-int64_t BitWords(int64_t rows) { return (rows + 63) / 64; }
-bool BitOf(const uint64_t* bits, int64_t row) { return (bits[row / 64] >> (row % 64) & 1) != 0; }
-void SetBit(uint64_t* bits, int64_t row) { bits[row / 64] |= uint64_t{1} << (row % 64); }
-void ClearBit(uint64_t* bits, int64_t row) { bits[row / 64] &= ~(uint64_t{1} << (row % 64)); }
 
 // The slots of an index of so many rows: three quarters of them are taken at most.
 int64_t SlotsFor(int64_t written) {
@@ -67,7 +49,7 @@ RowLayout RowTable::LayoutOf(int64_t rows, int64_t record_bytes, RowLayout asked
 }
 
 int64_t RowTable::BytesOf(int64_t rows, int64_t written, int64_t record_bytes, RowLayout layout) {
-  if (layout == RowLayout::kArray) return rows * record_bytes + 2 * BitWords(rows) * 8;
+  if (layout == RowLayout::kArray) return RowArray::BytesOf(rows, record_bytes);
   const int64_t records = SlabRecords(record_bytes);
   const int64_t slabs = (written + records - 1) / records;
   return slabs * SlabBytes(record_bytes) + SlotsFor(written) * 4;
@@ -87,21 +69,14 @@ RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variabl
   Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
   Pay(BytesOf(rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
-    array_bytes_ = static_cast<size_t>(rows_ * record_bytes_);
-    bits_bytes_ = static_cast<size_t>(2 * BitWords(rows_) * 8);
-    array_ = static_cast<float*>(Reserve(array_bytes_, true));
-    bits_ = static_cast<uint64_t*>(Reserve(bits_bytes_, false));
+    array_ = RowArray(rows_, record_floats_);
   } else {
     slab_records_ = SlabRecords(record_bytes_);
     slots_.assign(kFirstSlots, 0);
   }
 }
 
-RowTable::~RowTable() {
-  if (array_ != nullptr) ::munmap(array_, array_bytes_);
-  if (bits_ != nullptr) ::munmap(bits_, bits_bytes_);
-  budget_->held -= paid_;
-}
+RowTable::~RowTable() { budget_->held -= paid_; }
 
 void RowTable::Pay(int64_t bytes) {
   const int64_t held = budget_->held += bytes;
@@ -143,7 +118,9 @@ size_t RowTable::SlotOf(int64_t row) const {
 
 float* RowTable::Find(int64_t row) const {
   if (IsArray()) {
-    return BitOf(bits_, row) ? array_ + row * record_floats_ : nullptr;
+    if (!IsOwn(row)) return nullptr;
+    const int64_t place = PlaceOf(row);
+    return array_.IsWritten(place) ? array_.Record(place) : nullptr;
   }
   const uint32_t at = slots_[SlotOf(row)];
   return at == 0 ? nullptr : RecordAt(at - 1);
@@ -151,7 +128,8 @@ float* RowTable::Find(int64_t row) const {
 
 const float* RowTable::Held(int64_t row) const {
   if (!IsArray()) return Find(row);
-  return BitOf(bits_ + BitWords(rows_), row) ? array_ + row * record_floats_ : nullptr;
+  const int64_t place = PlaceOf(row);
+  return array_.IsThere(place) ? array_.Record(place) : nullptr;
 }
 
 void RowTable::Grow() {
@@ -189,10 +167,10 @@ uint32_t RowTable::NewPlace() {
 
 float* RowTable::Add(int64_t row) {
   if (IsArray()) {
-    SetBit(bits_, row);
-    SetBit(bits_ + BitWords(rows_), row);
+    const int64_t place = PlaceOf(row);
+    array_.SetWritten(place);
     ++written_;
-    return array_ + row * record_floats_;
+    return array_.Record(place);
   }
   Grow();
   const uint32_t place = NewPlace();
@@ -206,8 +184,7 @@ float* RowTable::Add(int64_t row) {
 void RowTable::Remove(int64_t row) {
   --written_;
   if (IsArray()) {
-    ClearBit(bits_, row);
-    ClearBit(bits_ + BitWords(rows_), row);
+    array_.Clear(PlaceOf(row));
     return;
   }
   const size_t mask = slots_.size() - 1;
@@ -228,11 +205,9 @@ void RowTable::Drop(int64_t row) {
 }
 
 void RowTable::Prefetch(int64_t row) const {
-  if (!IsArray()) return __builtin_prefetch(&slots_[HomeOf(row)]);
-  __builtin_prefetch(&bits_[row / 64]);
-  const auto* const record = reinterpret_cast<const char*>(array_ + row * record_floats_);
-  const int64_t bytes = std::min(record_bytes_, kMostPrefetched);
-  for (int64_t at = 0; at < bytes; at += kCacheLine) __builtin_prefetch(record + at);
+  if (!IsOwn(row)) return;
+  if (IsArray()) return array_.Prefetch(PlaceOf(row));
+  __builtin_prefetch(&slots_[HomeOf(row)]);
 }
 
 void RowTable::ReadRow(int column, int64_t row, int64_t place, float* to, DrawnRows& drawn) const {
@@ -321,7 +296,22 @@ void RowTable::Deal(const PassOnFn& pass_on) {
     }
     Remove(row);
   }
+  if (IsArray()) Shrink();
   is_dealt_ = true;
+}
+
+void RowTable::Shrink() {
+  RowArray own(owned_.count(), record_floats_);
+  array_.ForEachWritten([&](int64_t row) {
+    const int64_t place = owned_.PlaceOf(row);
+    std::copy_n(array_.Record(row), record_floats_, own.Record(place));
+    own.SetWritten(place);
+  });
+  const int64_t bytes =
+      RowArray::BytesOf(rows_, record_bytes_) - RowArray::BytesOf(own.rows(), record_bytes_);
+  budget_->held -= bytes;
+  paid_ -= bytes;
+  array_ = std::move(own);
 }
 
 size_t RowTable::GuestSlot(int64_t row) const {
@@ -389,7 +379,7 @@ std::vector<int64_t> RowTable::OwnRows(int64_t first, int64_t n) const {
 void RowTable::FillRun(int64_t first, int64_t n) const {
   std::vector<float> drawn(static_cast<size_t>(n * width_));
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
-  float* to = array_ + first * record_floats_;
+  float* to = array_.Record(first);
   for (const RowVariable& variable : variables_) {
     variable.DrawRows(first, n, width_, drawn.data());
     for (int64_t i = 0; i < n; ++i) {
@@ -397,16 +387,15 @@ void RowTable::FillRun(int64_t first, int64_t n) const {
     }
     to += width_;
   }
-  for (int64_t row = first; row < first + n; ++row) SetBit(bits_ + BitWords(rows_), row);
+  for (int64_t row = first; row < first + n; ++row) array_.SetThere(row);
 }
 
 void RowTable::Fill(int64_t first, int64_t n) const {
   const std::unique_lock lock(mutex_);
-  const uint64_t* const there = bits_ + BitWords(rows_);
   for (int64_t row = first; row < first + n; ++row) {
-    if (BitOf(there, row)) continue;
+    if (array_.IsThere(row)) continue;
     const int64_t begin = row;
-    while (row < first + n && row < begin + kFilledAtOnce && !BitOf(there, row)) ++row;
+    while (row < first + n && row < begin + kFilledAtOnce && !array_.IsThere(row)) ++row;
     FillRun(begin, row - begin);
     --row;
   }
@@ -427,7 +416,7 @@ void RowTable::ReadHere(int column, int64_t first, int64_t n, float* to) const {
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
   if (IsArray() && !is_dealt_) {
     Fill(first, n);
-    const float* from = array_ + first * record_floats_ + column * width_;
+    const float* from = array_.Record(first) + column * width_;
     for (int64_t i = 0; i < n; ++i, from += record_floats_, to += width_) {
       std::memcpy(to, from, bytes);
     }
@@ -482,11 +471,8 @@ std::vector<int64_t> RowTable::HeldRows() const {
   std::vector<int64_t> rows;
   rows.reserve(static_cast<size_t>(written_));
   if (IsArray()) {
-    for (int64_t word = 0; word * 64 < rows_; ++word) {
-      for (uint64_t bits = bits_[word]; bits != 0; bits &= bits - 1) {
-        rows.push_back(word * 64 + std::countr_zero(bits));
-      }
-    }
+    array_.ForEachWritten(
+        [&](int64_t place) { rows.push_back(is_dealt_ ? owned_.RowAt(place) : place); });
     return rows;
   }
   for (const uint32_t at : slots_) {

@@ -4,8 +4,7 @@
 // and row, drawn when it is read. So the memory is that of the rows that were written.
 //
 // Of a layout nothing shows in values or files:
-//   array   a record for each row, in pages that the system gives when they are written; one bit a
-//           row says whether it was, and one whether its values are there: what a whole read has
+//   array   a record for each row that this process may hold (row_array.h): what a whole read has
 //           drawn stays
 //   index   records in slabs, in the order in which they came, and an open-addressing index of them
 //
@@ -25,6 +24,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/row_array.h"
 #include "core/backend/row_keeping.h"
 #include "core/backend/row_owners.h"
 
@@ -80,9 +80,9 @@ class RowTable {
   // ---- where processes share its rows
   [[nodiscard]] const std::shared_ptr<RowOwners>& owners() const { return owners_; }
   [[nodiscard]] bool IsOwn(int64_t row) const { return !is_dealt_ || owned_.Has(row); }
-  // From now on it holds rows of its own alone; until then all are. Others' written rows go, as
-  // what is written to others' rows does from then on: to `pass_on`, variable by variable, or
-  // nowhere.
+  // From now on it holds rows of its own alone, and has room for these; until then all are. Others'
+  // written rows go, as what is written to others' rows does from then on: to `pass_on`, variable
+  // by variable, or nowhere.
   using PassOnFn =
       std::function<void(int owner, int column, int64_t row, std::span<const float> values)>;
   void Deal(const PassOnFn& pass_on);
@@ -165,6 +165,10 @@ class RowTable {
 
   [[nodiscard]] bool IsArray() const { return layout_ == RowLayout::kArray; }
   // ---- array
+  // Where a row that this process may hold is.
+  [[nodiscard]] int64_t PlaceOf(int64_t row) const { return is_dealt_ ? owned_.PlaceOf(row) : row; }
+  // Keeps the rows of this process alone.
+  void Shrink();
   // Draws what is not there of rows first .. first + n - 1. Holds the mutex.
   void Fill(int64_t first, int64_t n) const;
   void FillRun(int64_t first, int64_t n) const;
@@ -188,10 +192,7 @@ class RowTable {
   int64_t written_ = 0;
   int64_t paid_ = 0;
 
-  float* array_ = nullptr;    // kArray: rows_ records
-  uint64_t* bits_ = nullptr;  // kArray: which are written, then which have their values
-  size_t array_bytes_ = 0;
-  size_t bits_bytes_ = 0;
+  mutable RowArray array_;                      // kArray; what a read draws stays
   std::vector<uint32_t> slots_;                 // kIndex: place + 1 of a record, or 0
   int64_t slab_records_ = 0;                    // a power of two
   std::vector<std::unique_ptr<char[]>> slabs_;  // records, then their rows' numbers

@@ -12,9 +12,10 @@ namespace tpuest {
 
 class OtherProcess final : public RowOwners {
  public:
-  // Rank `rank` of two; the other's store, or none.
-  explicit OtherProcess(RowDeal deal, int rank = 0, VariableStore* other = nullptr)
-      : RowOwners(2, rank, deal), other_(other) {}
+  // Rank `rank` of two, or more; the other's store, or none.
+  explicit OtherProcess(RowDeal deal, int rank = 0, VariableStore* other = nullptr,
+                        int processes = 2)
+      : RowOwners(processes, rank, deal), other_(other) {}
 
   [[nodiscard]] std::vector<int64_t> Lines(const std::string& table, RowLines what, int64_t first,
                                            int64_t n) override {

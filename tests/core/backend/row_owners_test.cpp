@@ -152,4 +152,41 @@ TEST_CASE("what is counted and noted of rows is dealt out with them, and the chi
   CHECK(CountAllLines(two.chief, "t", RowLines::kSeen) == 2);
 }
 
+TEST_CASE("an array that is dealt has room for the rows of its process alone, and keeps them") {
+  constexpr int64_t kRows = 1000;
+  constexpr int64_t kRecordBytes = 2 * sizeof(float);
+  for (const auto& [deal, processes] : {std::pair{RowDeal::kMod, 2},
+                                        {RowDeal::kMod, 3},
+                                        {RowDeal::kMod, 4},
+                                        {RowDeal::kDiv, 2},
+                                        {RowDeal::kDiv, 3}}) {
+    for (int rank = 0; rank < processes; ++rank) {
+      const auto owners = std::make_shared<OtherProcess>(deal, rank, nullptr, processes);
+      const RowKeeping keeping{.layout = RowLayout::kArray, .owners = owners, .least_shared = 0};
+      RowTable table(kRows, 1, Numbered(), keeping);
+      std::vector<int64_t> own;
+      for (int64_t row = 0; row < kRows; row += 7) {
+        const float value = -static_cast<float>(row);
+        table.Write(0, row, &value);
+        if (owners->OwnerOf(row, kRows) == rank) own.push_back(row);
+      }
+      table.Deal(nullptr);
+      const int64_t count = owners->Owned(kRows).count();
+      CHECK(keeping.budget->held == RowTable::BytesOf(count, 0, kRecordBytes, RowLayout::kArray));
+      CHECK(table.WrittenRows() == own);
+      CHECK(table.written() == static_cast<int64_t>(own.size()));
+      for (int64_t row = 0; row < kRows; ++row) {
+        const bool is_own = owners->OwnerOf(row, kRows) == rank;
+        CHECK(table.IsWritten(row) == (is_own && row % 7 == 0));
+        if (!is_own) continue;
+        float value = 0;
+        table.Read(0, std::span(&row, 1), &value);
+        CHECK(value == (row % 7 == 0 ? -1.0F : 1.0F) * static_cast<float>(row));
+        table.Write(0, row, &value);
+      }
+      CHECK(table.written() == count);
+    }
+  }
+}
+
 }  // namespace tpuest
