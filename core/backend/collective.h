@@ -39,6 +39,10 @@ class Collective {
   [[nodiscard]] virtual const std::vector<ReplicaRange>& parts() const = 0;
   // The process with replica 0, which alone gets what is gathered.
   [[nodiscard]] bool is_chief() const { return share().first == 0; }
+  // All have as many replicas.
+  [[nodiscard]] size_t rank() const {
+    return static_cast<size_t>(share().first) / static_cast<size_t>(share().count);
+  }
 
   // Each of these blocks until it has what it needs of the others. Error kLost where one of them is
   // lost.
@@ -48,14 +52,38 @@ class Collective {
   // on their way to the others while the rest is computed. Each call has more of them, on whichever
   // thread, one at a time.
   virtual void Offer(std::span<const SharedSum> /*sums*/, size_t /*ready*/) {}
-  // Whether it holds in every process.
-  [[nodiscard]] virtual bool HoldsInAll(bool here) = 0;
+  // An exchange in two halves: what is for each process, by rank, or for all of them the same, in
+  // pieces, is on its way when Give returns; Take waits for what each has given this one, and has
+  // nothing in its own place. As many Takes as Gives, in their order; between them may be anything
+  // else. A process may give nothing.
+  virtual void Give(std::span<const std::string> for_each) = 0;
+  virtual void GiveAll(std::span<const std::string_view> pieces) = 0;
+  [[nodiscard]] virtual std::vector<std::string> Take() = 0;
+  // Both halves.
+  [[nodiscard]] std::vector<std::string> Exchange(std::span<const std::string> for_each) {
+    Give(for_each);
+    return Take();
+  }
   // What each process gives, in the order of their replicas, in all of them.
-  [[nodiscard]] virtual std::vector<std::string> GatherInAll(std::string_view given) = 0;
-  // Gives each process what is for it, by rank, and returns what each has given this one; of its
-  // own place nothing. A process may give nothing.
-  [[nodiscard]] virtual std::vector<std::string> Exchange(
-      const std::vector<std::string>& for_each) = 0;
+  [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) {
+    GiveAll(std::span(&given, 1));
+    std::vector<std::string> all = Take();
+    all[rank()] = given;
+    return all;
+  }
+  // Whether it holds in every process; in two halves, too.
+  [[nodiscard]] bool HoldsInAll(bool here) {
+    GiveWhetherHolds(here);
+    return TakeWhetherHolds(here);
+  }
+  void GiveWhetherHolds(bool here) {
+    const std::string_view given = here ? "1" : "0";
+    GiveAll(std::span(&given, 1));
+  }
+  [[nodiscard]] bool TakeWhetherHolds(bool here) {
+    for (const std::string& there : Take()) here = here && there != "0";
+    return here;
+  }
   // A message of another process that was read: its memory is for those that come.
   virtual void Reuse(std::string&& /*message*/) {}
   // What each process gives, in the order of their replicas, in the chief; elsewhere nothing, at

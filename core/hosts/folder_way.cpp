@@ -22,6 +22,16 @@ Descriptor NewSocket() {
   throw Error(Code::kResource, fmt::format("no socket can be made: {}", std::strerror(errno)));
 }
 
+// So much may be on its way before who sends has to wait for who reads, or as much as the system
+// allows: its own default is less than a step's rows of large tables.
+constexpr int kBytesOnTheWay = 4 << 20;
+
+Descriptor Widened(Descriptor socket) {
+  (void)::setsockopt(socket.number(), SOL_SOCKET, SO_SNDBUF, &kBytesOnTheWay,
+                     sizeof kBytesOnTheWay);
+  return socket;
+}
+
 // By the open folder, since the name of a socket may have 107 bytes at most.
 sockaddr_un AddressIn(const Descriptor& folder, const std::string& name) {
   sockaddr_un address{};
@@ -61,7 +71,7 @@ class FolderWay final : public Way {
   [[nodiscard]] std::string place() const override { return path_; }
 
   [[nodiscard]] Descriptor Take() override {
-    return Descriptor(::accept4(door_.number(), nullptr, nullptr, SOCK_CLOEXEC));
+    return Widened(Descriptor(::accept4(door_.number(), nullptr, nullptr, SOCK_CLOEXEC)));
   }
 
   [[nodiscard]] Descriptor GoTo(int rank) override {
@@ -69,7 +79,7 @@ class FolderWay final : public Way {
     Descriptor socket = NewSocket();
     const auto* const at = reinterpret_cast<const sockaddr*>(&address);
     if (::connect(socket.number(), at, sizeof address) != 0) return Descriptor();
-    return socket;
+    return Widened(std::move(socket));
   }
 
  private:

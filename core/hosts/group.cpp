@@ -379,13 +379,13 @@ void Group::SendFrame(int to, FrameKind kind, std::span<const std::string_view> 
 
 std::string Group::Receive(int from, Channel channel) { return ReceiveLetter(from, channel).bytes; }
 
-std::vector<std::string> Group::ReceiveEach(std::span<const int> from) {
+std::vector<std::string> Group::ReceiveEach(std::span<const int> from, Channel channel) {
   const double begin = SystemClock().Seconds();
   std::vector<std::string> all;
   int last = this->rank();
   double last_at = begin;
   for (const int rank : from) {
-    Letter letter = ReceiveLetter(rank, Channel::kData);
+    Letter letter = ReceiveLetter(rank, channel);
     all.push_back(std::move(letter.bytes));
     if (letter.at <= last_at) continue;
     last = rank;
@@ -408,6 +408,7 @@ std::string Group::NameOf(int rank) const {
 Group::Letter Group::ReceiveLetter(int from, Channel channel) {
   std::unique_lock lock(mutex_);
   std::deque<Letter>& box = At(from).boxes[static_cast<size_t>(channel)];
+  const bool is_of_step = channel == Channel::kData || channel == Channel::kExchanges;
   const double begin = SystemClock().Seconds();
   while (box.empty()) {
     ThrowVerdict();
@@ -416,7 +417,7 @@ Group::Letter Group::ReceiveLetter(int from, Channel channel) {
     }
     changed_.wait_for(lock, std::chrono::duration<double>(kWakeSecs));
     const double waited = SystemClock().Seconds() - begin;
-    if (channel != Channel::kData || !box.empty() || waited < StepLimit()) continue;
+    if (!is_of_step || !box.empty() || waited < StepLimit()) continue;
     lock.unlock();
     Lose(from, fmt::format("its part of the step did not come for {}", SecondsText(waited)));
     lock.lock();

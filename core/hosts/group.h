@@ -8,6 +8,7 @@
 //
 //   orders    chief to worker    what comes next (core/estimator/group/orders.h)
 //   data      each to each       partial sums and sums, in the order of the programs (group_sum.h)
+//   exchanges each to each       what each gives the others beside sums, in that order, too
 //   reports   worker to chief    answers to an order that asks
 //             each to each       what is written together
 //   beats     each to each       every second: the step that a process is at, and what it does
@@ -41,7 +42,7 @@
 
 namespace tpuest {
 
-enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3 };
+enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3, kExchanges = 4 };
 
 // What a process does, for the others' messages.
 enum class Phase : int32_t { kPreparing, kInput, kStep, kSum, kOrders, kElsewhere };
@@ -77,9 +78,9 @@ class Group final : public KeyValueStore {
   void Send(int to, Channel channel, std::span<const std::string_view> pieces);
   // The next of that process in that channel; waits for it.
   [[nodiscard]] std::string Receive(int from, Channel channel);
-  // The next of each of these in the data channel, in their order. How long that took is held
-  // against the one that came last.
-  [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from);
+  // The next of each of these in a channel of steps, kData or kExchanges, in their order. How long
+  // that took is held against the one that came last.
+  [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from, Channel channel);
   // The memory of a message that is done with, for those that come. Throws nothing.
   void Reuse(std::string&& message) { links_.Reuse(std::move(message)); }
   // To every worker.
@@ -130,7 +131,7 @@ class Group final : public KeyValueStore {
     double at = 0;  // when it came
   };
   struct Peer {
-    std::array<std::deque<Letter>, 4> boxes;  // by Channel
+    std::array<std::deque<Letter>, 5> boxes;  // by Channel
     double heard = 0;                         // when, last
     double input_wait = 0;
     int64_t step = 0;

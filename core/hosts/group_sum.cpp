@@ -23,20 +23,17 @@ std::vector<Bucket> BucketsOfSums(std::span<const SharedSum> sums) {
   return BucketsOf(elements, kBucketElements);
 }
 
-// Elements of one sum that a process owns.
-struct Run {
-  const SharedSum* sum = nullptr;
-  size_t offset = 0;  // bytes into the sum, and into each of its parts
-  size_t bytes = 0;
-  int64_t elements = 0;
-};
+// Sums of so many bytes that all processes add them all, whatever their number.
+constexpr size_t kSmallBytes = size_t{1} << 15;
+// And those of two: more are sooner added by halves.
+constexpr size_t kMostBytesOfTwo = size_t{1} << 20;
 
-std::vector<Run> RunsOf(const Bucket& bucket, std::span<const SharedSum> sums, int processes,
-                        int owner) {
+std::vector<SumRun> RunsOwned(const Bucket& bucket, std::span<const SharedSum> sums, int processes,
+                              int owner) {
   int64_t elements = 0;
   for (const BucketPiece& piece : bucket) elements += piece.end - piece.begin;
   const ElementRange owned = OwnedBy(elements, processes, owner);
-  std::vector<Run> runs;
+  std::vector<SumRun> runs;
   int64_t before = 0;  // elements of the pieces before
   for (const BucketPiece& piece : bucket) {
     const int64_t first = std::max(owned.begin - before, int64_t{0}) + piece.begin;
@@ -54,7 +51,7 @@ std::vector<Run> RunsOf(const Bucket& bucket, std::span<const SharedSum> sums, i
 }
 
 // Where a part of a run is.
-char* PartOf(const Run& run, size_t part) {
+char* PartOf(const SumRun& run, size_t part) {
   return run.sum->parts + part * static_cast<size_t>(run.sum->elements) * SizeOf(run.sum->dtype) +
          run.offset;
 }
@@ -111,9 +108,9 @@ std::vector<int> GroupSum::Others() const {
   return others;
 }
 
-std::vector<std::string> GroupSum::FromOthers() {
+std::vector<std::string> GroupSum::FromOthers(Channel channel) {
   const std::vector<int> others = Others();
-  std::vector<std::string> received = group_.ReceiveEach(others);
+  std::vector<std::string> received = group_.ReceiveEach(others, channel);
   std::vector<std::string> by_rank(static_cast<size_t>(group_.size()));
   for (size_t i = 0; i < others.size(); ++i) {
     by_rank[static_cast<size_t>(others[i])] = std::move(received[i]);
@@ -121,9 +118,25 @@ std::vector<std::string> GroupSum::FromOthers() {
   return by_rank;
 }
 
+bool GroupSum::AllAddAll(std::span<const SharedSum> sums) const {
+  size_t bytes = 0;
+  for (const SharedSum& sum : sums) {
+    bytes += static_cast<size_t>(sum.elements) * SizeOf(sum.dtype);
+  }
+  const size_t most_parts = *std::max_element(parts_of_.begin(), parts_of_.end());
+  return bytes * most_parts <= kSmallBytes ||
+         (group_.size() == 2 && most_parts == 1 && bytes <= kMostBytesOfTwo);
+}
+
+std::vector<SumRun> GroupSum::RunsOf(const Bucket& bucket, std::span<const SharedSum> sums,
+                                     int owner) const {
+  if (all_add_all_) return RunsOwned(bucket, sums, 1, 0);
+  return RunsOwned(bucket, sums, group_.size(), owner);
+}
+
 void GroupSum::SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums) {
   std::vector<std::string_view> pieces;
-  for (const Run& run : RunsOf(bucket, sums, group_.size(), owner)) {
+  for (const SumRun& run : RunsOf(bucket, sums, owner)) {
     for (size_t part = 0; part < parts_.size(); ++part) {
       AppendPadded(pieces, PartOf(run, part), run.bytes);
     }
@@ -134,7 +147,7 @@ void GroupSum::SendParts(int owner, const Bucket& bucket, std::span<const Shared
 void GroupSum::AddAll(std::span<std::string> messages, const Bucket& bucket,
                       std::span<const SharedSum> sums) const {
   std::vector<size_t> at(messages.size(), 0);
-  for (const Run& run : RunsOf(bucket, sums, group_.size(), group_.rank())) {
+  for (const SumRun& run : RunsOf(bucket, sums, group_.rank())) {
     std::vector<char*> slots;
     for (size_t rank = 0; rank < messages.size(); ++rank) {
       const bool is_own = rank == static_cast<size_t>(group_.rank());
@@ -160,15 +173,15 @@ void GroupSum::AddAll(std::span<std::string> messages, const Bucket& bucket,
 
 void GroupSum::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums) {
   std::vector<std::string_view> pieces;
-  for (const Run& run : RunsOf(bucket, sums, group_.size(), group_.rank())) {
+  for (const SumRun& run : RunsOf(bucket, sums, group_.rank())) {
     AppendPadded(pieces, run.sum->sum + run.offset, run.bytes);
   }
   for (const int other : Others()) group_.Send(other, Channel::kData, pieces);
 }
 
-void GroupSum::Take(int owner, std::string_view answer, const Bucket& bucket,
-                    std::span<const SharedSum> sums) const {
-  for (const Run& run : RunsOf(bucket, sums, group_.size(), owner)) {
+void GroupSum::TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
+                          std::span<const SharedSum> sums) const {
+  for (const SumRun& run : RunsOf(bucket, sums, owner)) {
     Check(Padded(run.bytes) <= answer.size(), "process {} answered with another sum", owner);
     std::memcpy(run.sum->sum + run.offset, answer.data(), run.bytes);
     answer.remove_prefix(Padded(run.bytes));
@@ -176,7 +189,10 @@ void GroupSum::Take(int owner, std::string_view answer, const Bucket& bucket,
 }
 
 void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
-  if (buckets_.empty()) buckets_ = BucketsOfSums(sums);
+  if (buckets_.empty()) {
+    buckets_ = BucketsOfSums(sums);
+    all_add_all_ = AllAddAll(sums);
+  }
   for (; sent_ < buckets_.size() && buckets_[sent_].back().sum < ready; ++sent_) {
     for (const int other : Others()) SendParts(other, buckets_[sent_], sums);
   }
@@ -189,46 +205,35 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
   const std::vector<Bucket> buckets = std::exchange(buckets_, {});
   sent_ = 0;
   for (const Bucket& bucket : buckets) {
-    std::vector<std::string> messages = FromOthers();
+    std::vector<std::string> messages = FromOthers(Channel::kData);
     AddAll(messages, bucket, sums);
-    SendAnswer(bucket, sums);
+    if (!all_add_all_) SendAnswer(bucket, sums);
     for (std::string& message : messages) group_.Reuse(std::move(message));
   }
   for (const Bucket& bucket : buckets) {
-    std::vector<std::string> answers = group_.ReceiveEach(others);
+    if (all_add_all_) break;
+    std::vector<std::string> answers = group_.ReceiveEach(others, Channel::kData);
     for (size_t i = 0; i < others.size(); ++i) {
-      Take(others[i], answers[i], bucket, sums);
+      TakeAnswer(others[i], answers[i], bucket, sums);
       group_.Reuse(std::move(answers[i]));
     }
   }
   group_.At(before);
 }
 
-bool GroupSum::HoldsInAll(bool here) {
-  const Phase before = group_.At(Phase::kSum);
-  const std::vector<int> others = Others();
-  for (const int other : others) group_.Send(other, Channel::kData, here ? "1" : "0");
-  bool holds = here;
-  for (const std::string& there : group_.ReceiveEach(others)) holds = holds && there == "1";
-  group_.At(before);
-  return holds;
-}
-
-std::vector<std::string> GroupSum::GatherInAll(std::string_view given) {
-  const Phase before = group_.At(Phase::kSum);
-  for (const int other : Others()) group_.Send(other, Channel::kData, given);
-  std::vector<std::string> all = FromOthers();
-  all[static_cast<size_t>(group_.rank())] = given;
-  group_.At(before);
-  return all;
-}
-
-std::vector<std::string> GroupSum::Exchange(const std::vector<std::string>& for_each) {
-  const Phase before = group_.At(Phase::kSum);
+void GroupSum::Give(std::span<const std::string> for_each) {
   for (const int other : Others()) {
-    group_.Send(other, Channel::kData, for_each[static_cast<size_t>(other)]);
+    group_.Send(other, Channel::kExchanges, for_each[static_cast<size_t>(other)]);
   }
-  std::vector<std::string> all = FromOthers();
+}
+
+void GroupSum::GiveAll(std::span<const std::string_view> pieces) {
+  for (const int other : Others()) group_.Send(other, Channel::kExchanges, pieces);
+}
+
+std::vector<std::string> GroupSum::Take() {
+  const Phase before = group_.At(Phase::kSum);
+  std::vector<std::string> all = FromOthers(Channel::kExchanges);
   group_.At(before);
   return all;
 }
@@ -242,7 +247,8 @@ std::vector<std::string> GroupSum::Gather(std::string_view given) {
   all.emplace_back(given);
   std::vector<int> workers(static_cast<size_t>(group_.size() - 1));
   std::iota(workers.begin(), workers.end(), 1);
-  for (std::string& of_worker : group_.ReceiveEach(workers)) all.push_back(std::move(of_worker));
+  for (std::string& of_worker : group_.ReceiveEach(workers, Channel::kData))
+    all.push_back(std::move(of_worker));
   return all;
 }
 

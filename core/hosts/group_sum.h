@@ -11,6 +11,9 @@
 //
 //   message to owner p    for each run of p's elements of a sum: for each part: them    padded to
 //   answer of owner p     for each run: its elements                                    8 bytes
+//
+// Sums that are small, or of two processes with one part each, go to all, who add them all: no more
+// bytes, or few, and nobody waits for answers.
 
 #include <span>
 #include <string>
@@ -24,6 +27,14 @@
 
 namespace tpuest {
 
+// Elements of one sum that a process adds.
+struct SumRun {
+  const SharedSum* sum = nullptr;
+  size_t offset = 0;  // bytes into the sum, and into each of its parts
+  size_t bytes = 0;
+  int64_t elements = 0;
+};
+
 class GroupSum final : public Collective {
  public:
   // Error kUsage where the replicas do not divide among the processes. The group outlives it.
@@ -33,10 +44,9 @@ class GroupSum final : public Collective {
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
   void Sum(std::span<const SharedSum> sums) override;
   void Offer(std::span<const SharedSum> sums, size_t ready) override;
-  [[nodiscard]] bool HoldsInAll(bool here) override;
-  [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override;
-  [[nodiscard]] std::vector<std::string> Exchange(
-      const std::vector<std::string>& for_each) override;
+  void Give(std::span<const std::string> for_each) override;
+  void GiveAll(std::span<const std::string_view> pieces) override;
+  [[nodiscard]] std::vector<std::string> Take() override;
   void Reuse(std::string&& message) override { group_.Reuse(std::move(message)); }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
   void DeviceBegins(int64_t steps) override { group_.DeviceBegins(steps); }
@@ -46,7 +56,12 @@ class GroupSum final : public Collective {
   // The others, the next rank first: who is sent to first differs from process to process.
   [[nodiscard]] std::vector<int> Others() const;
   // The next message of each of the others, by rank; of this one nothing.
-  [[nodiscard]] std::vector<std::string> FromOthers();
+  [[nodiscard]] std::vector<std::string> FromOthers(Channel channel);
+  // Whether every process adds all of them.
+  [[nodiscard]] bool AllAddAll(std::span<const SharedSum> sums) const;
+  // What a process adds of a bucket.
+  [[nodiscard]] std::vector<SumRun> RunsOf(const Bucket& bucket, std::span<const SharedSum> sums,
+                                           int owner) const;
   // Sends the parts of this process that the owner adds.
   void SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums);
   // Adds the parts of all processes, by rank and with none in this one's place, into the elements
@@ -55,8 +70,8 @@ class GroupSum final : public Collective {
               std::span<const SharedSum> sums) const;
   // Sends the elements that this process owns to all.
   void SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums);
-  void Take(int owner, std::string_view answer, const Bucket& bucket,
-            std::span<const SharedSum> sums) const;
+  void TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
+                  std::span<const SharedSum> sums) const;
 
   Group& group_;
   const ReplicaRange share_;
@@ -64,6 +79,7 @@ class GroupSum final : public Collective {
   std::vector<size_t> parts_of_;            // how many each process has, by rank
   std::vector<PartialAddition> additions_;  // the last one makes the sum
   std::vector<Bucket> buckets_;             // of the next Sum, once some of it was offered
+  bool all_add_all_ = false;                // of these buckets
   size_t sent_ = 0;                         // those whose parts have left
 };
 

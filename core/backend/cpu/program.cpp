@@ -76,6 +76,7 @@ class CpuProgram final : public Program {
     if (bound_.guard.valid() && writes_) {
       gate_.emplace(plan_, variables_, team_, options.collective);
     }
+    guard_phase_ = GuardPhase();
     Allocate();
   }
 
@@ -109,6 +110,21 @@ class CpuProgram final : public Program {
 
  private:
   static bool IsOfUpdates(const PhasePlan& phase) { return phase.level >= Level::kRowUpdate; }
+
+  // The phase on whose way to other processes goes what the guard is: the first that asks them for
+  // something when it is known. None where nobody is asked, or the gate does it.
+  [[nodiscard]] std::optional<size_t> GuardPhase() const {
+    if (options_.collective == nullptr || !bound_.guard.valid()) return std::nullopt;
+    if (gate_ && gate_->asks_others()) return std::nullopt;
+    const int known = schedule_.nodes[static_cast<size_t>(bound_.guard.node->id())].phase;
+    for (size_t p = 0; p < plan_.phases.size(); ++p) {
+      const PhasePlan& phase = plan_.phases[p];
+      if (static_cast<int>(p) <= known) continue;
+      if (phase.level >= Level::kGlobal && AsksOthers(phase)) return p;
+      if (IsOfUpdates(phase)) break;
+    }
+    return std::nullopt;
+  }
 
   static BoundGraph Bind(const ProgramSpec& spec, const CompileOptions& options) {
     BoundGraph bound = BindGraph(spec);
@@ -147,7 +163,8 @@ class CpuProgram final : public Program {
   // Runs the phases in order. The guard is looked at once, before the first update; what updates of
   // rows wrote behind them, before the first other update; and what all wrote after the last: a
   // step that is not applied has changed nothing. Where the gate asks other processes it asks for
-  // their guards, too: what rows were written meanwhile is taken back.
+  // their guards, too: what rows were written meanwhile is taken back. Every process takes part in
+  // what is asked for until all know that the step is not applied.
   StepResult RunStep(const StepFeeds& feeds) {
     CheckFeeds(feeds);
     feeds_ = &feeds;
@@ -176,10 +193,15 @@ class CpuProgram final : public Program {
     };
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       const PhasePlan& phase = plan_.phases[p];
+      if (IsOfUpdates(phase) && !result.applied) continue;
+      Prepare(p);
       if (IsOfUpdates(phase) && !guarded && bound_.guard.valid()) {
         guarded = true;
-        guard_holds = GuardIsFinite();
-        if (!gate_ || !gate_->asks_others()) result.applied = guard_holds = HoldsInAll(guard_holds);
+        if (gate_ && gate_->asks_others()) {
+          guard_holds = GuardIsFinite();
+        } else {
+          result.applied = guard_holds = GuardHoldsInAll();
+        }
         if (guard_holds && gate_) gate_->BeforeRowUpdates();
       }
       if (phase.level == Level::kUpdate) pass_gate();
@@ -187,7 +209,7 @@ class CpuProgram final : public Program {
       RunPhase(p);
     }
     for (const PhasePlan& phase : plan_.phases) LetGuestsGo(phase.fetches);
-    if (bound_.guard.valid() && !guarded) result.applied = HoldsInAll(GuardIsFinite());
+    if (bound_.guard.valid() && !guarded) result.applied = GuardHoldsInAll();
     pass_gate();
     if (gate_ && guarded && result.applied) apply(gate_->AfterUpdates());
     if (plan_.counts_rows) variables_.EndStep(result.applied);
@@ -212,35 +234,46 @@ class CpuProgram final : public Program {
     }
   }
 
+  // What the kernels of a phase need of others is there then. All that other processes need of this
+  // one is on its way before anything of theirs is waited for.
+  void Prepare(size_t index) {
+    const PhasePlan& phase = plan_.phases[index];
+    FetchRows(
+        phase.fetches, here_.count,
+        [this](Buffer buffer, int replica) { return AddressOf(buffer, replica, 0); },
+        options_.collective);
+    if (phase.level < Level::kGlobal) return;
+    const auto at = [this](Buffer buffer, int replica) {
+      return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));
+    };
+    AddTerms(index);
+    BeginGather(phase.gathers, here_, at, team_, options_.collective);
+    const bool asks_for_guards = guard_phase_ == index;
+    const bool guard_holds = asks_for_guards && GuardIsFinite();
+    if (asks_for_guards) options_.collective->GiveWhetherHolds(guard_holds);
+    if (shared_) shared_->Finish(index);
+    EndGather(phase.gathers, here_, at, options_.collective);
+    if (asks_for_guards) guards_hold_ = options_.collective->TakeWhetherHolds(guard_holds);
+  }
+
   // A task of a kBlock phase is one block of one replica, on whichever thread takes it: all it
   // writes is its block's, its thread's, or its part. ForEach returns when all are done, which is
   // the only barrier.
   void RunPhase(size_t index) {
     const PhasePlan& phase = plan_.phases[index];
     const int blocks = static_cast<int>(schedule_.blocks);
-    FetchRows(
-        phase.fetches, here_.count,
-        [this](Buffer buffer, int replica) { return AddressOf(buffer, replica, 0); },
-        options_.collective);
     switch (phase.level) {
       case Level::kBlock:
         if (shared_ && shared_->OffersIn(index)) shared_->BeginOffers();
         team_.ForEach(here_.count * blocks,
                       [&](int i, int thread) { RunBlock(index, i / blocks, i % blocks, thread); });
-        RunSums(index);
+        AddTerms(index);
         if (!phase.after_sums.empty()) RunReplicas(phase.after_sums);
         break;
       case Level::kReplica:
         RunReplicaStages(index);
         break;
       default:
-        RunSums(index);
-        GatherRows(
-            phase.gathers, here_,
-            [this](Buffer buffer, int replica) {
-              return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));
-            },
-            team_, options_.collective);
         RunStages(index);
     }
   }
@@ -363,9 +396,9 @@ class CpuProgram final : public Program {
     return base + location.offset;
   }
 
-  // Adds in parallel over ranges of elements, which no thread count changes. Ranges of all sums are
-  // one list of tasks, so that small sums do not wait for each other.
-  void RunSums(size_t phase) {
+  // Adds what is here, in parallel over ranges of elements, which no thread count changes. Ranges
+  // of all sums are one list of tasks, so that small sums do not wait for each other.
+  void AddTerms(size_t phase) {
     const std::vector<SumJob>& sums = plan_.phases[phase].sums;
     const size_t added = shared_ ? shared_->Offered(phase) : 0;
     const int shared = shared_ ? shared_->parts() : 1;
@@ -387,7 +420,7 @@ class CpuProgram final : public Program {
         RunSum(*sum, where.first, where.second, end);
       }
     });
-    if (shared_) shared_->Finish(phase);
+    if (shared_) shared_->Give(phase);
   }
 
   void RunSum(const SumJob& sum, int replica, int64_t begin, int64_t end) {
@@ -413,7 +446,9 @@ class CpuProgram final : public Program {
     }
     return is_finite;
   }
-  [[nodiscard]] bool HoldsInAll(bool here) const {
+  bool GuardHoldsInAll() {
+    if (guard_phase_) return guards_hold_;
+    const bool here = GuardIsFinite();
     return options_.collective == nullptr ? here : options_.collective->HoldsInAll(here);
   }
 
@@ -500,6 +535,8 @@ class CpuProgram final : public Program {
   std::vector<StringArena> constant_strings_;
   bool writes_ = false;  // variables
   std::optional<UpdateGate> gate_;
+  std::optional<size_t> guard_phase_;
+  bool guards_hold_ = true;  // in all processes, once guard_phase_ is prepared
   std::shared_ptr<Strings> strings_;
   uint64_t step_ = 0;
 };

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/backend/message.h"
 #include "core/backend/row_table.h"
@@ -18,6 +21,24 @@ bool IsDealt(const GatherJob& job) {
   return job.rows != nullptr && job.rows->table->is_dealt() && job.numbers.bytes > 0;
 }
 
+// A message that is put together of memory that stays where it is until it is sent.
+class MessagePieces {
+ public:
+  void Number(uint64_t value) {
+    numbers_.push_back(value);
+    Numbers(&numbers_.back(), 1);
+  }
+  template <class T>
+  void Numbers(const T* from, size_t n) {
+    pieces_.emplace_back(reinterpret_cast<const char*>(from), n * sizeof(T));
+  }
+  [[nodiscard]] const std::vector<std::string_view>& pieces() const { return pieces_; }
+
+ private:
+  std::deque<uint64_t> numbers_;
+  std::vector<std::string_view> pieces_;
+};
+
 // Gathers between processes.
 class Exchange {
  public:
@@ -27,19 +48,15 @@ class Exchange {
   Exchange(const ReplicaRange& here, const AtFn& at) : here_(here), at_(at) {}
 
   // All jobs go to all.
-  void Whole(const std::vector<GatherJob>& jobs, Collective& collective) const {
-    MessageWriter own;
+  void GiveWhole(const std::vector<GatherJob>& jobs, Collective& collective) const {
+    MessagePieces own;
     for (const GatherJob& job : jobs) PutWhole(job, own);
-    const std::vector<std::string> all = collective.GatherInAll(own.bytes());
-    for (size_t rank = 0; rank < all.size(); ++rank) {
-      if (IsHere(rank)) continue;
-      MessageReader from(all[rank]);
-      for (const GatherJob& job : jobs) TakeWhole(job, rank, from);
-    }
+    collective.GiveAll(own.pieces());
   }
 
   // Each process gets the rows that it owns of tables that are shared, and all of the others.
-  void ByOwner(const std::vector<GatherJob>& jobs, int processes, Collective& collective) const {
+  void GiveByOwner(const std::vector<GatherJob>& jobs, int processes,
+                   Collective& collective) const {
     std::vector<RowPlaces> places;
     for (const GatherJob& job : jobs) {
       places.push_back(IsDealt(job) ? PlacesOf(job, processes) : RowPlaces());
@@ -56,7 +73,12 @@ class Exchange {
       }
       for_each.push_back(message.Take());
     }
-    std::vector<std::string> all = collective.Exchange(for_each);
+    collective.Give(for_each);
+  }
+
+  // What the others have given, in either way.
+  void Take(const std::vector<GatherJob>& jobs, Collective& collective) const {
+    std::vector<std::string> all = collective.Take();
     for (size_t rank = 0; rank < all.size(); ++rank) {
       if (IsHere(rank)) continue;
       MessageReader from(all[rank]);
@@ -82,17 +104,55 @@ class Exchange {
   [[nodiscard]] char* Own(const GatherPart& part) const {
     return at_(part.out, 0) + static_cast<size_t>(here_.first) * part.bytes;
   }
-  [[nodiscard]] size_t BytesHere(const GatherPart& part) const {
-    return static_cast<size_t>(here_.count) * part.bytes;
-  }
 
-  void PutWhole(const GatherJob& job, MessageWriter& message) const {
-    message.Numbers(Own(job.numbers), BytesHere(job.numbers));
-    message.Numbers(Own(job.values), BytesHere(job.values));
+  // For each replica here: how many rows, their numbers, their values, without the last ones that
+  // are as UniqueRows fills up: -1, and zeros.
+  template <class Message>
+  void PutWhole(const GatherJob& job, Message& message) const {
+    for (int r = 0; r < here_.count; ++r) {
+      const auto replica = static_cast<size_t>(r);
+      const char* const values = Own(job.values) + replica * job.values.bytes;
+      WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
+        const size_t rows = RowsOf(job, numbers, values);
+        message.Number(static_cast<uint64_t>(rows));
+        message.Numbers(numbers, rows);
+        if (rows > 0) message.Numbers(values, rows * RowBytes(job));
+      });
+    }
+  }
+  template <class Index>
+  static size_t RowsOf(const GatherJob& job, const Index* numbers, const char* values) {
+    size_t rows = CountOf(job);
+    const auto is_zero = [](char byte) { return byte == 0; };
+    while (rows > 0 && numbers[rows - 1] == -1) {
+      const char* const row = values + (rows - 1) * RowBytes(job);
+      if (!std::all_of(row, row + RowBytes(job), is_zero)) break;
+      --rows;
+    }
+    return rows;
   }
   void TakeWhole(const GatherJob& job, size_t rank, MessageReader& from) const {
-    from.Numbers(FirstOf(rank, job.numbers), BytesHere(job.numbers));
-    from.Numbers(FirstOf(rank, job.values), BytesHere(job.values));
+    for (int r = 0; r < here_.count; ++r) {
+      const auto replica = static_cast<size_t>(r);
+      char* const values = FirstOf(rank, job.values) + replica * job.values.bytes;
+      WithNumbers(job, FirstOf(rank, job.numbers) + replica * job.numbers.bytes,
+                  [&](auto* numbers) {
+                    const size_t rows = TakeNumbers(job, rank, numbers, from);
+                    const size_t bytes = rows > 0 ? rows * RowBytes(job) : 0;
+                    from.Numbers(values, bytes);
+                    std::memset(values + bytes, 0, job.values.bytes - bytes);
+                  });
+    }
+  }
+  // The numbers of a replica elsewhere, and -1 behind them. Returns how many have come.
+  template <class Index>
+  static size_t TakeNumbers(const GatherJob& job, size_t rank, Index* numbers,
+                            MessageReader& from) {
+    const auto n = from.Number<uint64_t>();
+    Check(n <= CountOf(job), "process {} has more rows than it may", rank);
+    from.Numbers(numbers, n);
+    std::fill(numbers + n, numbers + CountOf(job), -1);
+    return n;
   }
 
   // Calls fn(the numbers of a replica's rows), as what they are.
@@ -149,10 +209,7 @@ class Exchange {
       char* const values = FirstOf(rank, job.values) + replica * job.values.bytes;
       char* const of_replica = FirstOf(rank, job.numbers) + replica * job.numbers.bytes;
       WithNumbers(job, of_replica, [&](auto* numbers) {
-        const auto n = from.Number<uint64_t>();
-        Check(n <= CountOf(job), "process {} has more rows than it may", rank);
-        from.Numbers(numbers, n);
-        std::fill(numbers + n, numbers + CountOf(job), -1);
+        const size_t n = TakeNumbers(job, rank, numbers, from);
         from.Numbers(values, n * RowBytes(job));
       });
     }
@@ -164,9 +221,9 @@ class Exchange {
 
 }  // namespace
 
-void GatherRows(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
-                const std::function<char*(Buffer, int)>& at, ThreadTeam& team,
-                Collective* collective) {
+void BeginGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
+                 const std::function<char*(Buffer, int)>& at, ThreadTeam& team,
+                 Collective* collective) {
   if (jobs.empty()) return;
   const auto copy = [&](const GatherPart& part) {
     char* to = at(part.out, 0) + static_cast<size_t>(here.first) * part.bytes;
@@ -181,8 +238,13 @@ void GatherRows(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
   if (collective == nullptr) return;
   const Exchange exchange(here, at);
   const auto dealt = std::find_if(jobs.begin(), jobs.end(), IsDealt);
-  if (dealt == jobs.end()) return exchange.Whole(jobs, *collective);
-  exchange.ByOwner(jobs, dealt->rows->table->owners()->processes(), *collective);
+  if (dealt == jobs.end()) return exchange.GiveWhole(jobs, *collective);
+  exchange.GiveByOwner(jobs, dealt->rows->table->owners()->processes(), *collective);
+}
+
+void EndGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
+               const std::function<char*(Buffer, int)>& at, Collective* collective) {
+  if (!jobs.empty() && collective != nullptr) Exchange(here, at).Take(jobs, *collective);
 }
 
 }  // namespace tpuest

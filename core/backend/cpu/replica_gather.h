@@ -29,12 +29,15 @@ struct GatherJob {
   const RowColumn* rows = nullptr;
 };
 
-// Fills the `out` of all jobs. `here`: the replicas of this process; `at` gives a buffer's memory
-// for one of them, counted from the first. `collective`: nullptr where all replicas are here. Of a
-// table that is shared, numbers of rows that others own become -1; replicas elsewhere have theirs
-// in front, and behind them -1; the values of a -1 are not read.
-void GatherRows(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
-                const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
-                Collective* collective);
+// Fills the `out` of all jobs: the begin with what is of this process, which leaves for the others,
+// the end with what comes of them. `here`: the replicas of this process; `at` gives a buffer's
+// memory for one of them, counted from the first. `collective`: nullptr where all replicas are
+// here. Of a table that is shared, numbers of rows that others own become -1; replicas elsewhere
+// have theirs in front, and behind them -1; the values of a -1 are not read.
+void BeginGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
+                 const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
+                 Collective* collective);
+void EndGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
+               const std::function<char*(Buffer, int replica)>& at, Collective* collective);
 
 }  // namespace tpuest

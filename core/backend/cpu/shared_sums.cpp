@@ -15,12 +15,12 @@ constexpr size_t kSharedAlignment = 64;  // bytes, of a sum's partial sums
 // Smaller sums would leave in one bucket, which is whole with the last of them.
 constexpr int64_t kLeastOffered = int64_t{1} << 19;  // elements
 
+}  // namespace
+
 bool AsksOthers(const PhasePlan& phase) {
   return !phase.gathers.empty() || std::any_of(phase.sums.begin(), phase.sums.end(),
                                                [](const SumJob& sum) { return sum.over_replicas; });
 }
-
-}  // namespace
 
 void OrderByWhole(std::vector<SumJob>& sums) {
   std::stable_sort(sums.begin(), sums.end(), [](const SumJob& a, const SumJob& b) {
@@ -64,9 +64,6 @@ std::optional<SharedSums::Offers> SharedSums::FindOffers() const {
   if (asks == plan_.phases.end() || asks->sums.empty()) return std::nullopt;
   const int block_phase = asks->sums.front().block_phase;
   if (block_phase < 0) return std::nullopt;
-  // What leaves early would come where others' rows are waited for.
-  const auto fetches = [](const PhasePlan& phase) { return !phase.fetches.empty(); };
-  if (std::any_of(plan_.phases.begin() + block_phase + 1, asks + 1, fetches)) return std::nullopt;
   Offers offers{.block_phase = static_cast<size_t>(block_phase),
                 .sum_phase = static_cast<size_t>(asks - plan_.phases.begin())};
   int64_t elements = 0;
@@ -160,6 +157,11 @@ void SharedSums::AddPart(size_t phase, const SumJob& sum, int part, int64_t begi
   UnroundedTreeSum(
       sum.dtype, range.count, [&](int r) { return terms_.at(sum.in, first + r, 0); }, to, begin,
       end);
+}
+
+void SharedSums::Give(size_t phase) const {
+  const std::vector<SharedSum>& sums = phases_[phase].sums;
+  if (!sums.empty()) collective_.Offer(sums, sums.size());
 }
 
 void SharedSums::Finish(size_t phase) {

@@ -27,6 +27,9 @@ namespace tpuest {
 // before those of earlier ones, and behind all those that no kBlock phase makes.
 void OrderByWhole(std::vector<SumJob>& sums);
 
+// Whether a phase needs what other processes have summed or gathered.
+[[nodiscard]] bool AsksOthers(const PhasePlan& phase);
+
 // Where the terms of a program's sums are. Replicas are counted from this process's first one.
 struct SumTerms {
   ReplicaRange here;
@@ -60,7 +63,9 @@ class SharedSums {
   // The partial sums of each, which are added one by one.
   [[nodiscard]] int parts() const { return static_cast<int>(collective_.parts().size()); }
   void AddPart(size_t phase, const SumJob& sum, int part, int64_t begin, int64_t end) const;
-  // All parts are added: gives every sum its value.
+  // All parts are added, and leave for the others.
+  void Give(size_t phase) const;
+  // Gives every sum its value.
   void Finish(size_t phase);
 
  private:

@@ -13,46 +13,77 @@
 namespace tpuest {
 namespace {
 
-// Replicas 2 and 3 of four; the other process gathers "abcd" and "ABCD".
+// Replicas 2 and 3 of four.
 class SecondOfTwo final : public Collective {
  public:
   [[nodiscard]] ReplicaRange share() const override { return {2, 2}; }
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
   void Sum(std::span<const SharedSum> /*sums*/) override {}
-  [[nodiscard]] bool HoldsInAll(bool here) override { return here; }
-  [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) override {
-    return {"abcdAB", std::string(given)};
+  void Give(std::span<const std::string> for_each) override {
+    sent.assign(for_each.begin(), for_each.end());
   }
-  [[nodiscard]] std::vector<std::string> Exchange(
-      const std::vector<std::string>& for_each) override {
-    sent = for_each;
-    return {given, ""};
+  void GiveAll(std::span<const std::string_view> pieces) override {
+    for (const std::string_view piece : pieces) sent_to_all += piece;
   }
+  [[nodiscard]] std::vector<std::string> Take() override { return {given, ""}; }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
   std::string given;              // by the other process, to this one
   std::vector<std::string> sent;  // to each
+  std::string sent_to_all;
 
  private:
   std::vector<ReplicaRange> parts_ = {{2, 2}};
 };
 
+void Gather(const std::vector<GatherJob>& jobs, const std::function<char*(Buffer, int)>& at,
+            ThreadTeam& team, SecondOfTwo& others) {
+  BeginGather(jobs, others.share(), at, team, &others);
+  EndGather(jobs, others.share(), at, &others);
+}
+
 }  // namespace
 
-TEST_CASE("each process has what all replicas give, in their order") {
-  std::string own[] = {"efgh", "EF"};  // of replicas 2 and 3: two bytes each, and one
-  std::string all[] = {std::string(8, '.'), std::string(4, '.')};
-  const std::vector<GatherJob> jobs = {{.numbers = {{0}, {1}, 2}, .values = {{2}, {3}, 1}}};
-  const auto at = [&](Buffer buffer, int replica) {
-    const size_t part = static_cast<size_t>(buffer.id) / 2;
-    if (buffer.id % 2 == 1) return all[part].data();
-    return own[part].data() + replica * (part == 0 ? 2 : 1);
+TEST_CASE("each process has what all replicas give, in their order, but for what fills up") {
+  // Of replicas 2 and 3: three numbers each, and two bytes of each.
+  int32_t own[] = {7, -1, 8, 9, -1, -1};
+  std::string bytes("ab\0\0cdefxy\0\0", 12);
+  std::vector<int32_t> numbers(12, 77);
+  std::string values(24, '.');
+  const std::vector<GatherJob> jobs = {{.numbers = {{0}, {1}, 3 * sizeof(int32_t)},
+                                        .values = {{2}, {3}, 6},
+                                        .dtype = DType::kInt32}};
+  const auto at = [&](Buffer buffer, int replica) -> char* {
+    switch (buffer.id) {
+      case 0:
+        return reinterpret_cast<char*>(own + 3 * replica);
+      case 1:
+        return reinterpret_cast<char*>(numbers.data());
+      case 2:
+        return bytes.data() + static_cast<ptrdiff_t>(6) * replica;
+      default:
+        return values.data();
+    }
+  };
+  const auto message = [](const std::vector<std::pair<std::vector<int32_t>, std::string>>& rows) {
+    MessageWriter writer;
+    for (const auto& [of_replica, with] : rows) {
+      writer.List(of_replica);
+      writer.Numbers(with.data(), with.size());
+    }
+    return writer.Take();
   };
   SecondOfTwo others;
+  others.given = message({{{4, 5, 6}, "ABCDEF"}, {{}, ""}});
   ThreadTeam team(2);
-  GatherRows(jobs, others.share(), at, team, &others);
-  CHECK(all[0] == "abcdefgh");
-  CHECK(all[1] == "ABEF");
+  Gather(jobs, at, team, others);
+  // A -1 with something behind it stays.
+  CHECK(others.sent_to_all ==
+        message({{{7, -1, 8}, std::string("ab\0\0cd", 6)}, {{9, -1}, "efxy"}}));
+  CHECK(numbers == std::vector<int32_t>{4, 5, 6, -1, -1, -1, 7, -1, 8, 9, -1, -1});
+  CHECK(values == "ABCDEF" + std::string(6, '\0') + bytes);
+  others.given = message({{{4, 5, 6, 7}, "ABCDEFGH"}, {{}, ""}});
+  CHECK_THROWS(Gather(jobs, at, team, others));
 }
 
 TEST_CASE("of a table that processes share each gets the gradients of the rows that it owns") {
@@ -90,7 +121,7 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
   others.given = given.bytes();
   SUBCASE("dealt out") {
     table->Deal(nullptr);
-    GatherRows(jobs, others.share(), at, team, &others);
+    Gather(jobs, at, team, others);
     CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, -1, -1, 1, 9, -1});
     // What belongs to a -1 stays as it was.
     CHECK(values == std::vector<float>{.3F, .11F, 77, 77, 77, 77, .5F, .4F, 0, .1F, .9F, .8F});
@@ -102,9 +133,12 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
     CHECK(others.sent[1].empty());
   }
   SUBCASE("each process has all of it") {
-    CHECK_THROWS(
-        GatherRows(jobs, others.share(), at, team, &others));  // "abcdAB" is no such message
+    Gather(jobs, at, team, others);
+    CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, 4, -1, 1, 9, 8});
+    CHECK(values == std::vector<float>{.3F, .11F, 0, 0, 0, 0, .5F, .4F, 0, .1F, .9F, .8F});
     CHECK(others.sent.empty());
+    MessageReader sent(others.sent_to_all);
+    CHECK(sent.List<int64_t>() == std::vector<int64_t>{5, 4});
   }
 }
 
@@ -116,7 +150,7 @@ TEST_CASE("one process gathers its own replicas") {
     const int part = buffer.id / 2;
     return buffer.id % 2 == 1 ? all[part].data() : own[part].data() + replica;
   };
-  GatherRows({{.numbers = {{0}, {1}, 1}, .values = {{2}, {3}, 1}}}, {0, 3}, at, team, nullptr);
+  BeginGather({{.numbers = {{0}, {1}, 1}, .values = {{2}, {3}, 1}}}, {0, 3}, at, team, nullptr);
   CHECK(all[0] == "abc");
   CHECK(all[1] == "ABC");
 }

@@ -100,14 +100,27 @@ std::vector<float> PartialSums(const Collective& collective, int64_t elements) {
   return sums;
 }
 
+// Of as many parts as each process has.
+int64_t SumOfRanks(Collective& collective, int rank) {
+  std::vector<int64_t> parts(collective.parts().size(), rank);
+  int64_t sum = 0;
+  const SharedSum sums[] = {{.dtype = DType::kInt64,
+                             .elements = 1,
+                             .parts = reinterpret_cast<char*>(parts.data()),
+                             .sum = reinterpret_cast<char*>(&sum)}};
+  collective.Sum(sums);
+  return sum;
+}
+
 }  // namespace
 
 TEST_CASE("a sum over the processes of a group has the bits of one process's") {
-  const std::vector<std::pair<int, int>> replicas_and_processes = {{8, 2},  {8, 4},  {6, 3},
-                                                                   {12, 2}, {12, 3}, {5, 5}};
+  const std::vector<std::pair<int, int>> replicas_and_processes = {
+      {8, 2}, {8, 4}, {6, 3}, {12, 2}, {12, 3}, {5, 5}, {4, 2}, {16, 2}, {4, 4}};
   for (const auto& [replicas, processes] : replicas_and_processes) {
-    // Once more than two buckets.
-    const int64_t most = replicas == 6 ? 600'001 : 1003;
+    // Once more than two buckets; and two processes of one part each, of which all add all, and of
+    // more than they add so.
+    const int64_t most = replicas == 6 || replicas == 16 ? 600'001 : replicas == 4 ? 20'003 : 1003;
     const std::vector<float> expected = SumInOneProcess(replicas, most);
     std::atomic<int> wrong = 0;
     const auto thrown = RunGroup(processes, [&, replicas = replicas](Group& group) {
@@ -152,9 +165,22 @@ TEST_CASE("votes are of all, and the chief or all gather in the order of the pro
     const std::vector<std::string> in_all =
         sum.GatherInAll(std::string(2, static_cast<char>('a' + group.rank())));
     if (in_all == std::vector<std::string>{"aa", "bb", "cc"}) ++right;
+    // Between its halves may be a sum, and another exchange's begin.
+    std::vector<std::string> for_each(3);
+    for (int to = 0; to < 3; ++to)
+      for_each[static_cast<size_t>(to)] = fmt::format("{}{}", group.rank(), to);
+    sum.Give(for_each);
+    sum.GiveWhetherHolds(group.rank() != 2);
+    if (SumOfRanks(sum, group.rank()) == 3 * static_cast<int64_t>(sum.parts().size())) ++right;
+    std::vector<std::string> expected;
+    for (int from = 0; from < 3; ++from) {
+      expected.push_back(from == group.rank() ? "" : fmt::format("{}{}", from, group.rank()));
+    }
+    if (sum.Take() == expected) ++right;
+    if (!sum.TakeWhetherHolds(group.rank() != 2)) ++right;
   });
   CHECK(EndedWell(thrown));
-  CHECK(right == 12);
+  CHECK(right == 21);
 }
 
 TEST_CASE("large messages cross without waiting for each other") {
@@ -280,7 +306,7 @@ TEST_CASE("what was waited for is held against the process that came last") {
         group.Order(is_over ? "end" : "on");
         if (is_over) break;
         const std::vector<int> others{1, 2};
-        const std::vector<std::string> came = group.ReceiveEach(others);
+        const std::vector<std::string> came = group.ReceiveEach(others, Channel::kData);
         CHECK(came == std::vector<std::string>{"of 1", "of 2"});
         continue;
       }
