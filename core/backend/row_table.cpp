@@ -49,7 +49,7 @@ RowLayout RowTable::LayoutOf(int64_t rows, int64_t record_bytes, RowLayout asked
 }
 
 int64_t RowTable::BytesOf(int64_t rows, int64_t written, int64_t record_bytes, RowLayout layout) {
-  if (layout == RowLayout::kArray) return RowArray::BytesOf(rows, record_bytes);
+  if (layout == RowLayout::kArray) return MappedRows::BytesOf(rows, record_bytes);
   const int64_t records = SlabRecords(record_bytes);
   const int64_t slabs = (written + records - 1) / records;
   return slabs * SlabBytes(record_bytes) + SlotsFor(written) * 4;
@@ -69,7 +69,7 @@ RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variabl
   Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
   Pay(BytesOf(rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
-    array_ = RowArray(rows_, record_floats_);
+    array_ = MappedRows(rows_, record_floats_);
   } else {
     slab_records_ = SlabRecords(record_bytes_);
     slots_.assign(kFirstSlots, 0);
@@ -301,14 +301,14 @@ void RowTable::Deal(const PassOnFn& pass_on) {
 }
 
 void RowTable::Shrink() {
-  RowArray own(owned_.count(), record_floats_);
+  MappedRows own(owned_.count(), record_floats_);
   array_.ForEachWritten([&](int64_t row) {
     const int64_t place = owned_.PlaceOf(row);
     std::copy_n(array_.Record(row), record_floats_, own.Record(place));
     own.SetWritten(place);
   });
   const int64_t bytes =
-      RowArray::BytesOf(rows_, record_bytes_) - RowArray::BytesOf(own.rows(), record_bytes_);
+      MappedRows::BytesOf(rows_, record_bytes_) - MappedRows::BytesOf(own.rows(), record_bytes_);
   budget_->held -= bytes;
   paid_ -= bytes;
   array_ = std::move(own);

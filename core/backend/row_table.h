@@ -4,7 +4,7 @@
 // and row, drawn when it is read. So the memory is that of the rows that were written.
 //
 // Of a layout nothing shows in values or files:
-//   array   a record for each row that this process may hold (row_array.h): what a whole read has
+//   array   a record for each row that this process may hold (mapped_rows.h): what a whole read has
 //           drawn stays
 //   index   records in slabs, in the order in which they came, and an open-addressing index of them
 //
@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/row_array.h"
+#include "core/backend/mapped_rows.h"
 #include "core/backend/row_keeping.h"
 #include "core/backend/row_owners.h"
 
@@ -192,7 +192,7 @@ class RowTable {
   int64_t written_ = 0;
   int64_t paid_ = 0;
 
-  mutable RowArray array_;                      // kArray; what a read draws stays
+  mutable MappedRows array_;                    // kArray; what a read draws stays
   std::vector<uint32_t> slots_;                 // kIndex: place + 1 of a record, or 0
   int64_t slab_records_ = 0;                    // a power of two
   std::vector<std::unique_ptr<char[]>> slabs_;  // records, then their rows' numbers

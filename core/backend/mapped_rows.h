@@ -8,14 +8,14 @@
 
 namespace tpuest {
 
-class RowArray {
+class MappedRows {
  public:
-  RowArray() = default;  // of no rows
+  MappedRows() = default;  // of no rows
   // std::bad_alloc where the system has no room for the rows' places.
-  RowArray(int64_t rows, int64_t record_floats);
-  ~RowArray();
-  RowArray(RowArray&& other) noexcept { *this = static_cast<RowArray&&>(other); }
-  RowArray& operator=(RowArray&& other) noexcept;
+  MappedRows(int64_t rows, int64_t record_floats);
+  ~MappedRows();
+  MappedRows(MappedRows&& other) noexcept { *this = static_cast<MappedRows&&>(other); }
+  MappedRows& operator=(MappedRows&& other) noexcept;
 
   // What so many rows take once all pages are written.
   [[nodiscard]] static int64_t BytesOf(int64_t rows, int64_t record_bytes) {
