@@ -37,7 +37,7 @@ std::string ThisHost() {
   return name.data();
 }
 
-// The beat that is there; nullopt where there is none, or one that is being written.
+// The beat that is there; nullopt where there is none, or what there is cannot be read.
 std::optional<Beaten> BeatIn(const std::string& model_dir) {
   const std::string path = HeartbeatPath(model_dir);
   try {
@@ -73,26 +73,30 @@ bool HasFreshBeat(const std::string& model_dir, double wall_seconds) {
 }
 
 std::unique_ptr<Heartbeat> Heartbeat::TryBegin(const Args& args, std::string& other) {
-  const auto tell = [&other](const Beaten& beat) {
-    other = fmt::format("process {} of {}", beat.pid, beat.host);
+  const auto tell = [&other](const std::optional<Beaten>& beat) {
+    other = beat ? fmt::format("process {} of {}", beat->pid, beat->host)
+                 : "a process whose heartbeat cannot be read";
     return nullptr;
   };
-  // By this process's own clock: the other's may be wrong.
+  // By this process's own clock: the other's may be wrong. A bucket that does not rename shows a
+  // beat while it is written: what cannot be read now is no reason to begin.
   const double begin = args.clock.Seconds();
-  const std::optional<Beaten> found = BeatIn(args.model_dir);
-  while (found && IsFresh(*found, args.clock.WallSeconds()) &&
-         args.clock.Seconds() - begin < kBeatFreshSecs) {
-    if (args.gives_up()) return tell(*found);
+  std::optional<Beaten> found;
+  while (args.clock.Seconds() - begin < kBeatFreshSecs &&
+         FileExists(HeartbeatPath(args.model_dir))) {
+    if (const std::optional<Beaten> now = BeatIn(args.model_dir)) {
+      if (found && now != found) return tell(now);
+      if (!IsFresh(*now, args.clock.WallSeconds())) break;
+      found = now;
+    }
+    if (args.gives_up()) return tell(found);
     std::this_thread::sleep_for(kLookEvery);
-    const std::optional<Beaten> now = BeatIn(args.model_dir);
-    if (!now) break;
-    if (now != found) return tell(*now);
   }
   std::unique_ptr<Heartbeat> beats(new Heartbeat(args, DrawnName()));
   beats->Beat();
   // Of two that begin at once the one whose beat is there has it.
   if (const std::optional<Beaten> now = BeatIn(args.model_dir); now && now->run != beats->run_) {
-    return tell(*now);
+    return tell(now);
   }
   beats->thread_ = std::thread([&heart = *beats] { heart.Work(); });
   return beats;

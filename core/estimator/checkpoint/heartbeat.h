@@ -31,7 +31,8 @@ class Heartbeat {
     std::function<bool()> gives_up = [] { return false; };
   };
   // Begins to beat. Where a fresh beat of another process is there it waits until that has the age,
-  // and is beaten by none that comes meanwhile: nullptr, and `other` says who trains there.
+  // and is beaten by none that comes meanwhile: nullptr, and `other` says who trains there. One
+  // that cannot be read is as young.
   [[nodiscard]] static std::unique_ptr<Heartbeat> TryBegin(const Args& args, std::string& other);
   // Removes the file, if it is still this one's.
   ~Heartbeat();
