@@ -54,13 +54,43 @@ class Exchange {
     collective.GiveAll(own.pieces());
   }
 
-  // Each process gets the rows that it owns of tables that are shared, and all of the others.
-  void GiveByOwner(const std::vector<GatherJob>& jobs, int processes,
-                   Collective& collective) const {
-    std::vector<RowPlaces> places;
-    for (const GatherJob& job : jobs) {
-      places.push_back(IsDealt(job) ? PlacesOf(job, processes) : RowPlaces());
+  // Where the rows of each owner are among those of a replica: by replica, then by owner.
+  using RowPlaces = std::vector<std::vector<std::vector<uint32_t>>>;
+
+  // Of a table that is shared: the rows of this process go to the front of each replica's, with -1
+  // behind them, so that who reads them meets no other between them. Says where the others' are.
+  [[nodiscard]] RowPlaces KeepOwn(const GatherJob& job) const {
+    const RowTable& table = *job.rows->table;
+    const RowOwners& owners = *table.owners();
+    RowPlaces places(static_cast<size_t>(here_.count),
+                     std::vector<std::vector<uint32_t>>(static_cast<size_t>(owners.processes())));
+    for (int r = 0; r < here_.count; ++r) {
+      const auto replica = static_cast<size_t>(r);
+      const char* const values = at_(job.values.in, r);
+      char* own_values = Own(job.values) + replica * job.values.bytes;
+      WithNumbers(job, at_(job.numbers.in, r), [&]<class Index>(const Index* numbers) {
+        auto* own = reinterpret_cast<Index*>(Own(job.numbers) + replica * job.numbers.bytes);
+        Index* const end = own + CountOf(job);
+        for (size_t i = 0; i < CountOf(job); ++i) {
+          if (numbers[i] < 0) continue;
+          if (table.IsOwn(numbers[i])) {
+            *own++ = numbers[i];
+            std::memcpy(own_values, values + i * RowBytes(job), RowBytes(job));
+            own_values += RowBytes(job);
+          } else {
+            const int owner = owners.OwnerOf(numbers[i], table.rows());
+            places[replica][static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
+          }
+        }
+        std::fill(own, end, -1);
+      });
     }
+    return places;
+  }
+
+  // Each process gets the rows that it owns of tables that are shared, and all of the others.
+  void GiveByOwner(const std::vector<GatherJob>& jobs, const std::vector<RowPlaces>& places,
+                   int processes, Collective& collective) const {
     std::vector<std::string> for_each;
     for (int owner = 0; owner < processes; ++owner) {
       MessageWriter message;
@@ -165,37 +195,16 @@ class Exchange {
     }
   }
 
-  // Where the rows of each owner are, of each replica here: by replica, then by owner.
-  using RowPlaces = std::vector<std::vector<std::vector<uint32_t>>>;
-  [[nodiscard]] RowPlaces PlacesOf(const GatherJob& job, int processes) const {
-    const RowTable& table = *job.rows->table;
-    RowPlaces places(static_cast<size_t>(here_.count),
-                     std::vector<std::vector<uint32_t>>(static_cast<size_t>(processes)));
-    for (int r = 0; r < here_.count; ++r) {
-      const auto replica = static_cast<size_t>(r);
-      WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
-        for (size_t i = 0; i < CountOf(job); ++i) {
-          if (numbers[i] < 0 || table.IsOwn(numbers[i])) continue;
-          const int owner = table.owners()->OwnerOf(numbers[i], table.rows());
-          places[replica][static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
-        }
-      });
-    }
-    return places;
-  }
-
-  // For each replica here: how many rows, their numbers, their values. They are no longer here
-  // then.
+  // For each replica here: how many rows of this owner, their numbers, their values.
   void PutRowsOf(int owner, const GatherJob& job, const RowPlaces& of,
                  MessageWriter& message) const {
     for (int r = 0; r < here_.count; ++r) {
-      const auto replica = static_cast<size_t>(r);
-      const std::vector<uint32_t>& places = of[replica][static_cast<size_t>(owner)];
-      const char* const values = Own(job.values) + replica * job.values.bytes;
-      WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
+      const std::vector<uint32_t>& places = of[static_cast<size_t>(r)][static_cast<size_t>(owner)];
+      const char* const values = at_(job.values.in, r);
+      WithNumbers(job, at_(job.numbers.in, r), [&](auto* numbers) {
         message.Reserve(sizeof(uint64_t) + places.size() * (sizeof *numbers + RowBytes(job)));
         message.Number(static_cast<uint64_t>(places.size()));
-        for (const uint32_t i : places) message.Number(std::exchange(numbers[i], -1));
+        for (const uint32_t i : places) message.Number(numbers[i]);
         for (const uint32_t i : places) {
           message.Numbers(values + i * RowBytes(job), RowBytes(job));
         }
@@ -231,15 +240,21 @@ void BeginGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
       std::memcpy(to, at(part.in, r), part.bytes);
     }
   };
+  const Exchange exchange(here, at);
+  std::vector<Exchange::RowPlaces> places(jobs.size());
   team.ForEach(static_cast<int>(jobs.size()), [&](int i, int /*thread*/) {
-    copy(jobs[static_cast<size_t>(i)].numbers);
-    copy(jobs[static_cast<size_t>(i)].values);
+    const GatherJob& job = jobs[static_cast<size_t>(i)];
+    if (collective != nullptr && IsDealt(job)) {
+      places[static_cast<size_t>(i)] = exchange.KeepOwn(job);
+      return;
+    }
+    copy(job.numbers);
+    copy(job.values);
   });
   if (collective == nullptr) return;
-  const Exchange exchange(here, at);
   const auto dealt = std::find_if(jobs.begin(), jobs.end(), IsDealt);
   if (dealt == jobs.end()) return exchange.GiveWhole(jobs, *collective);
-  exchange.GiveByOwner(jobs, dealt->rows->table->owners()->processes(), *collective);
+  exchange.GiveByOwner(jobs, places, dealt->rows->table->owners()->processes(), *collective);
 }
 
 void EndGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,

@@ -32,8 +32,8 @@ struct GatherJob {
 // Fills the `out` of all jobs: the begin with what is of this process, which leaves for the others,
 // the end with what comes of them. `here`: the replicas of this process; `at` gives a buffer's
 // memory for one of them, counted from the first. `collective`: nullptr where all replicas are
-// here. Of a table that is shared, numbers of rows that others own become -1; replicas elsewhere
-// have theirs in front, and behind them -1; the values of a -1 are not read.
+// here. Of a table that is shared the rows that this process owns alone are there: each replica
+// has its own in front, and behind them -1; the values of a -1 are not read.
 void BeginGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
                  const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
                  Collective* collective);
