@@ -18,6 +18,10 @@ struct ReplicaRange {
   int count = 0;
 
   [[nodiscard]] int end() const { return first + count; }
+  // Which process has them, where all have as many.
+  [[nodiscard]] size_t rank() const {
+    return static_cast<size_t>(first) / static_cast<size_t>(count);
+  }
   bool operator==(const ReplicaRange&) const = default;
 };
 
@@ -39,10 +43,6 @@ class Collective {
   [[nodiscard]] virtual const std::vector<ReplicaRange>& parts() const = 0;
   // The process with replica 0, which alone gets what is gathered.
   [[nodiscard]] bool is_chief() const { return share().first == 0; }
-  // All have as many replicas.
-  [[nodiscard]] size_t rank() const {
-    return static_cast<size_t>(share().first) / static_cast<size_t>(share().count);
-  }
 
   // Each of these blocks until it has what it needs of the others. Error kLost where one of them is
   // lost.
@@ -68,7 +68,7 @@ class Collective {
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) {
     GiveAll(std::span(&given, 1));
     std::vector<std::string> all = Take();
-    all[rank()] = given;
+    all[share().rank()] = given;
     return all;
   }
   // Whether it holds in every process; in two halves, too.

@@ -210,8 +210,8 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
     if (!all_add_all_) SendAnswer(bucket, sums);
     for (std::string& message : messages) group_.Reuse(std::move(message));
   }
-  for (const Bucket& bucket : buckets) {
-    if (all_add_all_) break;
+  // Where all add all nobody answers.
+  for (const Bucket& bucket : all_add_all_ ? std::span<const Bucket>() : std::span(buckets)) {
     std::vector<std::string> answers = group_.ReceiveEach(others, Channel::kData);
     for (size_t i = 0; i < others.size(); ++i) {
       TakeAnswer(others[i], answers[i], bucket, sums);

@@ -209,13 +209,13 @@ class Indices {
   // Where row i of the tensor is to come from is brought near, if there is such a row.
   void Prefetch(const Task& task, int64_t i, const char* table, size_t bytes) const {
     if (i >= count_) return;
-    const int64_t at = wide_ ? task.At<int64_t>(buffer_)[i] : task.At<int32_t>(buffer_)[i];
+    const int64_t at = Index(task, i);
     if (at < 0 || at >= rows_) return;
     PrefetchRow(table + static_cast<size_t>(at) * bytes, static_cast<int64_t>(bytes));
   }
   // Error kData if it is not lowest .. rows - 1.
   [[nodiscard]] int64_t At(const Task& task, int64_t i, int64_t lowest) const {
-    const int64_t at = wide_ ? task.At<int64_t>(buffer_)[i] : task.At<int32_t>(buffer_)[i];
+    const int64_t at = Index(task, i);
     if (at < lowest || at >= rows_) [[unlikely]] {
       throw Error(Code::kData, fmt::format("{}: index {} is outside of {} rows", what_, at, rows_));
     }
@@ -223,6 +223,10 @@ class Indices {
   }
 
  private:
+  [[nodiscard]] int64_t Index(const Task& task, int64_t i) const {
+    return wide_ ? task.At<int64_t>(buffer_)[i] : task.At<int32_t>(buffer_)[i];
+  }
+
   Buffer buffer_;
   bool wide_;
   int64_t count_;

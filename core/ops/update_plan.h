@@ -66,7 +66,7 @@ class UpdateRows {
   [[nodiscard]] int64_t elements() const { return elements_; }  // of a row
   // The row of position i; -1 is none. Error kData if the variable has no such row.
   [[nodiscard]] int64_t At(const Task& task, int64_t i) const {
-    const int64_t row = wide_ ? task.At<int64_t>(indices_)[i] : task.At<int32_t>(indices_)[i];
+    const int64_t row = Index(task, i);
     if (row < -1 || row >= rows_) [[unlikely]] {
       Fail(row);
     }
@@ -76,7 +76,7 @@ class UpdateRows {
   template <class T>
   void Prefetch(const UpdateBuffers& buffers, const Task& task, int64_t i) const {
     if (i >= count_) return;
-    const int64_t row = wide_ ? task.At<int64_t>(indices_)[i] : task.At<int32_t>(indices_)[i];
+    const int64_t row = Index(task, i);
     if (row < 0 || row >= rows_) return;
     const std::array<T*, UpdateBuffers::kMost> slots = buffers.At<T>(task, row * elements_);
     for (size_t s = 0; s < buffers.count; ++s) {
@@ -85,6 +85,9 @@ class UpdateRows {
   }
 
  private:
+  [[nodiscard]] int64_t Index(const Task& task, int64_t i) const {
+    return wide_ ? task.At<int64_t>(indices_)[i] : task.At<int32_t>(indices_)[i];
+  }
   [[noreturn]] void Fail(int64_t row) const;
 
   std::string what_;

@@ -111,11 +111,12 @@ class CpuProgram final : public Program {
  private:
   static bool IsOfUpdates(const PhasePlan& phase) { return phase.level >= Level::kRowUpdate; }
 
+  [[nodiscard]] bool GateAsksOthers() const { return gate_ && gate_->asks_others(); }
   // The phase on whose way to other processes goes what the guard is: the first that asks them for
   // something when it is known. None where nobody is asked, or the gate does it.
   [[nodiscard]] std::optional<size_t> GuardPhase() const {
     if (options_.collective == nullptr || !bound_.guard.valid()) return std::nullopt;
-    if (gate_ && gate_->asks_others()) return std::nullopt;
+    if (GateAsksOthers()) return std::nullopt;
     const int known = schedule_.nodes[static_cast<size_t>(bound_.guard.node->id())].phase;
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       const PhasePlan& phase = plan_.phases[p];
@@ -197,7 +198,7 @@ class CpuProgram final : public Program {
       Prepare(p);
       if (IsOfUpdates(phase) && !guarded && bound_.guard.valid()) {
         guarded = true;
-        if (gate_ && gate_->asks_others()) {
+        if (GateAsksOthers()) {
           guard_holds = GuardIsFinite();
         } else {
           result.applied = guard_holds = GuardHoldsInAll();

@@ -94,7 +94,7 @@ class Exchange {
     std::vector<std::string> for_each;
     for (int owner = 0; owner < processes; ++owner) {
       MessageWriter message;
-      for (size_t i = 0; i < jobs.size() && !IsHere(static_cast<size_t>(owner)); ++i) {
+      for (size_t i = 0; i < jobs.size() && static_cast<size_t>(owner) != here_.rank(); ++i) {
         if (IsDealt(jobs[i])) {
           PutRowsOf(owner, jobs[i], places[i], message);
         } else {
@@ -110,7 +110,7 @@ class Exchange {
   void Take(const std::vector<GatherJob>& jobs, Collective& collective) const {
     std::vector<std::string> all = collective.Take();
     for (size_t rank = 0; rank < all.size(); ++rank) {
-      if (IsHere(rank)) continue;
+      if (rank == here_.rank()) continue;
       MessageReader from(all[rank]);
       for (const GatherJob& job : jobs) {
         if (IsDealt(job)) {
@@ -124,9 +124,6 @@ class Exchange {
   }
 
  private:
-  [[nodiscard]] bool IsHere(size_t rank) const {
-    return static_cast<int>(rank) * here_.count == here_.first;
-  }
   // What a part's `out` has of the first replica of a process.
   [[nodiscard]] char* FirstOf(size_t rank, const GatherPart& part) const {
     return at_(part.out, 0) + rank * static_cast<size_t>(here_.count) * part.bytes;

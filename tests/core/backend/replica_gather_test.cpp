@@ -36,8 +36,28 @@ class SecondOfTwo final : public Collective {
   std::vector<ReplicaRange> parts_ = {{2, 2}};
 };
 
-void Gather(const std::vector<GatherJob>& jobs, const std::function<char*(Buffer, int)>& at,
-            ThreadTeam& team, SecondOfTwo& others) {
+using AtFn = std::function<char*(Buffer, int)>;
+
+// Of a job whose buffers 0 to 3 are the numbers and values of a replica, three and so many, each
+// before the same of all: where they are.
+template <class Number, class Value>
+AtFn MemoryOf(Number* own, Number* numbers, Value* own_values, Value* values, ptrdiff_t many) {
+  return [=](Buffer buffer, int replica) -> char* {
+    switch (buffer.id) {
+      case 0:
+        return reinterpret_cast<char*>(own + ptrdiff_t{3} * replica);
+      case 1:
+        return reinterpret_cast<char*>(numbers);
+      case 2:
+        return reinterpret_cast<char*>(own_values + many * replica);
+      default:
+        return reinterpret_cast<char*>(values);
+    }
+  };
+}
+
+void Gather(const std::vector<GatherJob>& jobs, const AtFn& at, ThreadTeam& team,
+            SecondOfTwo& others) {
   BeginGather(jobs, others.share(), at, team, &others);
   EndGather(jobs, others.share(), at, &others);
 }
@@ -45,7 +65,7 @@ void Gather(const std::vector<GatherJob>& jobs, const std::function<char*(Buffer
 }  // namespace
 
 TEST_CASE("each process has what all replicas give, in their order, but for what fills up") {
-  // Of replicas 2 and 3: three numbers each, and two bytes of each.
+  // Of replicas 2 and 3: three numbers each, and two bytes of each number.
   int32_t own[] = {7, -1, 8, 9, -1, -1};
   std::string bytes("ab\0\0cdefxy\0\0", 12);
   std::vector<int32_t> numbers(12, 77);
@@ -53,18 +73,7 @@ TEST_CASE("each process has what all replicas give, in their order, but for what
   const std::vector<GatherJob> jobs = {{.numbers = {{0}, {1}, 3 * sizeof(int32_t)},
                                         .values = {{2}, {3}, 6},
                                         .dtype = DType::kInt32}};
-  const auto at = [&](Buffer buffer, int replica) -> char* {
-    switch (buffer.id) {
-      case 0:
-        return reinterpret_cast<char*>(own + 3 * replica);
-      case 1:
-        return reinterpret_cast<char*>(numbers.data());
-      case 2:
-        return bytes.data() + static_cast<ptrdiff_t>(6) * replica;
-      default:
-        return values.data();
-    }
-  };
+  const AtFn at = MemoryOf(own, numbers.data(), bytes.data(), values.data(), 6);
   const auto message = [](const std::vector<std::pair<std::vector<int32_t>, std::string>>& rows) {
     MessageWriter writer;
     for (const auto& [of_replica, with] : rows) {
@@ -100,18 +109,7 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
                                         .values = {{2}, {3}, 3 * sizeof(float)},
                                         .dtype = DType::kInt64,
                                         .rows = &rows}};
-  const auto at = [&](Buffer buffer, int replica) -> char* {
-    switch (buffer.id) {
-      case 0:
-        return reinterpret_cast<char*>(own + 3 * replica);
-      case 1:
-        return reinterpret_cast<char*>(numbers.data());
-      case 2:
-        return reinterpret_cast<char*>(gradients + 3 * replica);
-      default:
-        return reinterpret_cast<char*>(values.data());
-    }
-  };
+  const AtFn at = MemoryOf(own, numbers.data(), gradients, values.data(), 3);
   SecondOfTwo others;
   ThreadTeam team(2);
   MessageWriter given;
