@@ -49,6 +49,7 @@ void VariableStore::BringHome() const {
 // its address.
 void VariableStore::BringHome(const std::string& name) const {
   if (!away_.contains(name)) return;
+  if (tell_others_ && holder_->OthersHavePartOf(name)) tell_others_(name);
   const Tensor value = holder_->Value(name);
   Tensor& here = tensors_.at(name);
   Check(value.bytes() == here.bytes(), "{} came home as {}", name, value.shape().Text());

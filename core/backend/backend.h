@@ -1,12 +1,14 @@
 #pragma once
 // A Backend is a home that computes: a graph is compiled once for given shapes, then run.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/backend/partition.h"
@@ -23,7 +25,9 @@ class Collective;
 class VariableHolder {
  public:
   virtual ~VariableHolder() = default;
+  // Of what other processes have a part of: all ask for it at the same place of what they exchange.
   [[nodiscard]] virtual Tensor Value(const std::string& name) const = 0;
+  [[nodiscard]] virtual bool OthersHavePartOf(const std::string& name) const = 0;
 };
 
 // The variables of a run, shared by the programs of all modes. Tensors keep their address until
@@ -75,6 +79,7 @@ class VariableStore {
 
   // ---- for programs on the host, which read and write at the tensors' addresses
   void BringHome() const;
+  void BringHome(const std::string& name) const;
   // Says that any value may have been written.
   void NoteWrites();
 
@@ -84,9 +89,13 @@ class VariableStore {
   // The holder has the newest values of these from now on.
   void LeaveWith(std::shared_ptr<VariableHolder> holder, const std::vector<std::string>& names);
   [[nodiscard]] const std::shared_ptr<VariableHolder>& holder() const { return holder_; }
+  // In the chief of a group: called before a variable comes home that other processes have a part
+  // of, so that they bring it home, too.
+  void OnSharedHomecoming(std::function<void(const std::string& name)> tell) {
+    tell_others_ = std::move(tell);
+  }
 
  private:
-  void BringHome(const std::string& name) const;
   void ForgetRow(const RowVariable& variable, int64_t width, int64_t row);
 
   mutable std::map<std::string, Tensor> tensors_;
@@ -97,6 +106,7 @@ class VariableStore {
   std::map<std::string, NotedTable> noted_;
   std::map<std::string, RowWatch> watches_;
   std::shared_ptr<VariableHolder> holder_;
+  std::function<void(const std::string& name)> tell_others_;
   mutable std::set<std::string> away_;  // the holder's value is the newest
 };
 

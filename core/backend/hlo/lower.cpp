@@ -229,9 +229,9 @@ void Lowering::SpreadTables() {
 }
 
 // Where the tables that are read and written by row alone are too large for a core, the replicas
-// share their rows. Those of several processes do not: each process has all that it saves.
+// share their rows, those of other processes as well.
 void Lowering::SpreadTablesOverReplicas() {
-  if (options_.replicas == 1 || options_.partitions > 1 || options_.collective != nullptr) return;
+  if (options_.replicas == 1 || options_.partitions > 1) return;
   std::set<std::string> by_row;
   std::set<std::string> otherwise;
   for (const auto& node : bound_.graph->nodes()) {

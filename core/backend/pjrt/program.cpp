@@ -16,27 +16,46 @@ class DeviceVariables final : public VariableHolder {
   explicit DeviceVariables(PjrtClient& client) : client_(client) {}
 
   // All replicas hold the same value, so the first one's is enough: its first core's, or the parts
-  // of all its cores.
+  // of all its cores, or of all replicas, of which other processes may have some.
   [[nodiscard]] Tensor Value(const std::string& name) const override {
     const Copies& copies = copies_.at(name);
     if (copies.partition.empty()) return copies.buffers.front()->ToHost();
+    const auto cores = static_cast<size_t>(CoresOf(copies.partition));
+    const size_t here = std::min(cores, copies.buffers.size());
     Tensor whole;
-    for (int core = 0; core < CoresOf(copies.partition); ++core) {
-      const Tensor part = copies.buffers[static_cast<size_t>(core)]->ToHost();
-      if (core == 0) whole = Tensor(part.dtype(), copies.shape);
-      PutPaddedPart(part, copies.partition, core, whole);
+    for (size_t i = 0; i < here; ++i) {
+      const Tensor own = copies.buffers[i]->ToHost();
+      if (i == 0) whole = Tensor(own.dtype(), copies.shape);
+      const std::vector<Tensor> parts =
+          here < cores ? InAll(own, cores / here, *copies.collective) : std::vector<Tensor>{own};
+      for (size_t process = 0; process < parts.size(); ++process) {
+        const auto core = static_cast<int>(process * here + i);
+        PutPaddedPart(parts[process], copies.partition, core, whole);
+      }
     }
     return whole;
   }
+  [[nodiscard]] bool OthersHavePartOf(const std::string& name) const override {
+    const Copies& copies = copies_.at(name);
+    return copies.buffers.size() < static_cast<size_t>(CoresOf(copies.partition));
+  }
 
-  // Returns the variable's newest value on each of so many devices, shared as `partition` says by
-  // the cores of each replica; uploads it where it is not there so. The store's version goes up
-  // only when the host's value changes, so copies that programs have replaced by newer ones keep
-  // it.
+  // Devices of this process, which are first, first + 1, ... among those of all that `collective`
+  // has (nullptr: there are no others).
+  struct Devices {
+    int first = 0;
+    int count = 0;
+    Collective* collective = nullptr;
+  };
+
+  // Returns the variable's newest value on each of these, shared as `partition` says by the cores
+  // of each replica, or by all replicas; uploads it where it is not there so. The store's version
+  // goes up only when the host's value changes, so copies that programs have replaced by newer ones
+  // keep it.
   [[nodiscard]] std::vector<PjrtBufferPtr>& Of(const std::string& name, const VariableStore& store,
-                                               int devices, const Partition& partition) {
+                                               const Devices& devices, const Partition& partition) {
     const auto found = copies_.find(name);
-    const auto count = static_cast<size_t>(devices);
+    const auto count = static_cast<size_t>(devices.count);
     if (found != copies_.end() && found->second.buffers.size() >= count &&
         found->second.version == store.version(name) && found->second.partition == partition) {
       return found->second.buffers;
@@ -45,11 +64,12 @@ class DeviceVariables final : public VariableHolder {
     Copies copies{.buffers = {},
                   .version = store.version(name),
                   .partition = partition,
-                  .shape = value.shape()};
-    for (int device = 0; device < devices; ++device) {
-      copies.buffers.push_back(client_.ToDevice(
-          partition.empty() ? value : PaddedPart(value, partition, device % CoresOf(partition)),
-          device));
+                  .shape = value.shape(),
+                  .collective = devices.collective};
+    for (int device = 0; device < devices.count; ++device) {
+      const int core = (devices.first + device) % CoresOf(partition);
+      copies.buffers.push_back(
+          client_.ToDevice(partition.empty() ? value : PaddedPart(value, partition, core), device));
     }
     return (copies_[name] = std::move(copies)).buffers;
   }
@@ -59,13 +79,31 @@ class DeviceVariables final : public VariableHolder {
     std::vector<PjrtBufferPtr> buffers;  // by device
     uint64_t version = 0;                // of the store's value that they are, or are made of
     Partition partition;
-    Shape shape;  // of the whole
+    Shape shape;                       // of the whole
+    Collective* collective = nullptr;  // of those with the other parts
   };
   static int CoresOf(const Partition& partition) {
     int64_t cores = 1;
     for (const int64_t parts : partition) cores *= parts;
     return static_cast<int>(cores);
   }
+  // This part, and those that as many processes have in its place, by rank.
+  static std::vector<Tensor> InAll(const Tensor& own, size_t processes, Collective& collective) {
+    constexpr size_t kPieceBytes = size_t{16} << 20;
+    std::vector<Tensor> all;
+    for (size_t i = 0; i < processes; ++i) all.emplace_back(own.dtype(), own.shape());
+    for (size_t at = 0; at < own.bytes(); at += kPieceBytes) {
+      const std::string_view piece(static_cast<const char*>(own.raw()) + at,
+                                   std::min(kPieceBytes, own.bytes() - at));
+      const std::vector<std::string> pieces = collective.GatherInAll(piece);
+      for (size_t i = 0; i < processes; ++i) {
+        Check(pieces.at(i).size() == piece.size(), "process {} gave a part of another variable", i);
+        std::memcpy(static_cast<char*>(all[i].raw()) + at, pieces[i].data(), piece.size());
+      }
+    }
+    return all;
+  }
+
   PjrtClient& client_;
   std::map<std::string, Copies> copies_;
 };
@@ -161,7 +199,10 @@ class PjrtProgram final : public Program {
 
   [[nodiscard]] int devices() const { return here_.count * partitions_; }
   [[nodiscard]] std::vector<PjrtBufferPtr>& CopiesOfVariable(size_t i) {
-    return copies_->Of(module_.variables[i], variables_, devices(), module_.variable_partitions[i]);
+    return copies_->Of(
+        module_.variables[i], variables_,
+        {.first = here_.first * partitions_, .count = devices(), .collective = collective_},
+        module_.variable_partitions[i]);
   }
 
   // The feeds of each replica here, stacked where the program loops, and then the number of steps.

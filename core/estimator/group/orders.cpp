@@ -11,6 +11,7 @@ namespace {
 enum class OrderKind : int32_t {
   kStart,
   kSteps,
+  kBringHome,
   kCompare,
   kEvaluate,
   kPredict,
@@ -80,6 +81,11 @@ void Write(OrderWriter& writer, const StepsOrder& order) {
   writer.Number(order.global_step);
   writer.Number(order.steps);
   writer.Position(order.after);
+}
+
+void Write(OrderWriter& writer, const BringHomeOrder& order) {
+  writer.Number(OrderKind::kBringHome);
+  writer.Text(order.variable);
 }
 
 void Write(OrderWriter& writer, const CompareOrder& /*order*/) {
@@ -188,6 +194,8 @@ TrainOrder Read(OrderReader& reader) {
       order.after = reader.Position();
       return order;
     }
+    case OrderKind::kBringHome:
+      return BringHomeOrder{.variable = std::string(reader.Text())};
     case OrderKind::kCompare:
       return CompareOrder();
     case OrderKind::kEvaluate: {

@@ -32,6 +32,11 @@ struct StepsOrder {
   StreamPosition after;  // the last one's batch: the worker's batches must end there, too
 };
 
+// A variable of which the devices of each process have a part comes home, in all of them.
+struct BringHomeOrder {
+  std::string variable;
+};
+
 // The variables are compared: a worker reports its fingerprint.
 struct CompareOrder {};
 
@@ -108,9 +113,9 @@ struct EndOrder {
 };
 
 using TrainOrder =
-    std::variant<StartOrder, StepsOrder, CompareOrder, EvaluateOrder, PredictOrder, BatchOrder,
-                 EndBatchesOrder, RowLinesOrder, CountLinesOrder, RowValuesOrder, SeesFolderOrder,
-                 WriteShardsOrder, ForgetChangesOrder, EndOrder>;
+    std::variant<StartOrder, StepsOrder, BringHomeOrder, CompareOrder, EvaluateOrder, PredictOrder,
+                 BatchOrder, EndBatchesOrder, RowLinesOrder, CountLinesOrder, RowValuesOrder,
+                 SeesFolderOrder, WriteShardsOrder, ForgetChangesOrder, EndOrder>;
 
 // To all workers, or to one.
 void GiveOrder(Group& group, const TrainOrder& order);

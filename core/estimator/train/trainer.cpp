@@ -240,6 +240,8 @@ void Trainer::LogRows(Infeed& infeed) const {
 void Trainer::StartWorkers(const BatchStream& stream) {
   Group* const group = context_.home.group;
   if (group == nullptr) return;
+  variables_.OnSharedHomecoming(
+      [group](const std::string& name) { GiveOrder(*group, BringHomeOrder{.variable = name}); });
   GiveOrder(*group,
             StartOrder{
                 .seed = *context_.seed, .position = starts_at_, .variables = WithSeen(variables_)});

@@ -2,6 +2,8 @@
 //
 //   order   Start    opens the input, takes over the chief's variables, seeks
 //           Steps    the next batches, one call of the step's program: its own replicas' part
+//           BringHome
+//                    gives the others its devices' parts of a variable
 //           Compare  reports fingerprints of the variables
 //           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
 //           Predict  runs its part of a prediction's (Predictor::FollowChief)
@@ -86,6 +88,10 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
 
 bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
   Group& group = *context_.home.group;
+  if (const auto* const home = std::get_if<BringHomeOrder>(&order)) {
+    variables_.BringHome(home->variable);
+    return true;
+  }
   return other(order) || AnswerOfRows(group, order, variables_) ||
          AnswerOfShards(group, order, variables_, context_.model_dir);
 }
