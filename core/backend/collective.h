@@ -2,6 +2,7 @@
 // What a program asks of the other processes of a run whose replicas are spread over several. Every
 // process runs the same programs in the same order, so its calls meet the others' in order.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -33,6 +34,10 @@ struct SharedSum {
   char* sum = nullptr;    // [elements]; gets the sum over all replicas
 };
 
+// Rows go from process to process in messages of so many bytes, or little more: those that come are
+// put where they belong while others are on their way.
+inline constexpr size_t kExchangedBytes = size_t{1} << 18;
+
 class Collective {
  public:
   virtual ~Collective() = default;
@@ -52,22 +57,26 @@ class Collective {
   // on their way to the others while the rest is computed. Each call has more of them, on whichever
   // thread, one at a time.
   virtual void Offer(std::span<const SharedSum> /*sums*/, size_t /*ready*/) {}
-  // An exchange in two halves: what is for each process, by rank, or for all of them the same, in
-  // pieces, is on its way when Give returns; Take waits for what each has given this one, and has
-  // nothing in its own place. As many Takes as Gives, in their order; between them may be anything
-  // else. A process may give nothing.
-  virtual void Give(std::span<const std::string> for_each) = 0;
-  virtual void GiveAll(std::span<const std::string_view> pieces) = 0;
-  [[nodiscard]] virtual std::vector<std::string> Take() = 0;
-  // Both halves.
-  [[nodiscard]] std::vector<std::string> Exchange(std::span<const std::string> for_each) {
-    Give(for_each);
-    return Take();
+  // The other processes, the next rank first: who is given to first differs from process to
+  // process.
+  [[nodiscard]] virtual const std::vector<int>& others() const = 0;
+  // A message of pieces in a row is on its way to a process when GiveTo returns; TakeFrom waits for
+  // the next that one has given this one. As many are taken as are given, in their order; between
+  // them may be anything else.
+  virtual void GiveTo(int rank, std::span<const std::string_view> pieces) = 0;
+  void GiveTo(int rank, std::string_view message) { GiveTo(rank, std::span(&message, 1)); }
+  [[nodiscard]] virtual std::string TakeFrom(int rank) = 0;
+  // Whether each of the others has given something that is not taken. Any thread.
+  [[nodiscard]] virtual bool IsThereOfAll() = 0;
+  // The same message to all, and one of each, by rank, with nothing in this one's place.
+  void GiveAll(std::span<const std::string_view> pieces) {
+    for (const int other : others()) GiveTo(other, pieces);
   }
+  [[nodiscard]] virtual std::vector<std::string> TakeAll() = 0;
   // What each process gives, in the order of their replicas, in all of them.
   [[nodiscard]] std::vector<std::string> GatherInAll(std::string_view given) {
     GiveAll(std::span(&given, 1));
-    std::vector<std::string> all = Take();
+    std::vector<std::string> all = TakeAll();
     all[share().rank()] = given;
     return all;
   }
@@ -81,7 +90,7 @@ class Collective {
     GiveAll(std::span(&given, 1));
   }
   [[nodiscard]] bool TakeWhetherHolds(bool here) {
-    for (const std::string& there : Take()) here = here && there != "0";
+    for (const std::string& there : TakeAll()) here = here && there != "0";
     return here;
   }
   // A message of another process that was read: its memory is for those that come.

@@ -2,23 +2,36 @@
 // Rows of one variable of a table in a message: for each a byte, 1 where it is written, then the
 // values of those that are.
 
-#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <span>
 
 #include "core/backend/message.h"
 #include "core/backend/row_table.h"
+#include "core/tensor/prefetch.h"
 
 namespace tpuest {
 
-inline void PutRows(MessageWriter& message, const GuestRows& rows, int64_t width) {
-  const auto n = static_cast<size_t>(width);
-  message.Reserve(rows.written.size() + rows.values.size() * sizeof(float));
-  message.Numbers(rows.written.data(), rows.written.size());
-  const bool all = std::find(rows.written.begin(), rows.written.end(), 0) == rows.written.end();
-  if (all) return message.Numbers(rows.values.data(), rows.values.size());
-  for (size_t i = 0; i < rows.rows.size(); ++i) {
-    if (rows.written[i] != 0) message.Numbers(rows.values.data() + i * n, n);
+// At most, of each row.
+inline size_t BytesOfPutRow(int64_t width) {
+  return 1 + static_cast<size_t>(width) * sizeof(float);
+}
+
+// Those of a table that are written here.
+inline void PutRows(MessageWriter& message, const RowTable& table, int column,
+                    std::span<const int64_t> rows) {
+  const size_t bytes = static_cast<size_t>(table.width()) * sizeof(float);
+  char* const written = message.Room(rows.size() * BytesOfPutRow(table.width()));
+  char* values = written + rows.size();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kRowsAhead < rows.size()) table.Prefetch(rows[i + kRowsAhead]);
+    const float* const found = table.FindValues(column, rows[i]);
+    written[i] = found != nullptr ? 1 : 0;
+    if (found == nullptr) continue;
+    std::memcpy(values, found, bytes);
+    values += bytes;
   }
+  message.EndAt(values);
 }
 
 // Takes as many rows as PutRows has put; the i-th is row `place(i)` of `rows`, which has room.

@@ -34,8 +34,13 @@ class MessageWriter {
     Number(static_cast<uint64_t>(text.size()));
     bytes_ += text;
   }
-  // Has room for so many bytes more.
-  void Reserve(size_t bytes) { bytes_.reserve(bytes_.size() + bytes); }
+  // So many bytes more, for who writes them before the next call.
+  [[nodiscard]] char* Room(size_t bytes) {
+    bytes_.resize(bytes_.size() + bytes);
+    return bytes_.data() + bytes_.size() - bytes;
+  }
+  // What Room gave behind this is not used.
+  void EndAt(const char* end) { bytes_.resize(static_cast<size_t>(end - bytes_.data())); }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   // The bytes, and nothing is left.
   [[nodiscard]] std::string Take() { return std::exchange(bytes_, {}); }
@@ -70,6 +75,7 @@ class MessageReader {
     return list;
   }
   [[nodiscard]] std::string_view Text() { return Take(Number<uint64_t>()); }
+  [[nodiscard]] bool is_at_end() const { return left_.empty(); }
 
  private:
   std::string_view Take(size_t bytes) {

@@ -65,9 +65,11 @@ RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variabl
       layout_(LayoutOf(rows, record_bytes_, options.layout)),
       budget_(options.budget),
       owners_(options.owners),
-      seed_(seed) {
+      seed_(seed),
+      owned_(owners_ == nullptr ? OwnedRows{.first = 0, .end = rows} : owners_->Owned(rows)),
+      budgeted_rows_(owned_.count()) {
   Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
-  Pay(BytesOf(rows_, 0, record_bytes_, layout_));
+  Pay(BytesOf(budgeted_rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
     array_ = MappedRows(rows_, record_floats_);
   } else {
@@ -85,9 +87,10 @@ void RowTable::Pay(int64_t bytes) {
   budget_->held -= bytes;
   paid_ -= bytes;
   const std::string how =
-      IsArray() ? fmt::format("{} rows of {} bytes", rows_, record_bytes_)
-                : fmt::format("{} of {} rows were written, {} bytes each and {} of index", written_,
-                              rows_, record_bytes_, paid_ - written_ * record_bytes_);
+      IsArray()
+          ? fmt::format("{} rows of {} bytes", std::max(budgeted_rows_, written_), record_bytes_)
+          : fmt::format("{} of {} rows were written, {} bytes each and {} of index", written_,
+                        rows_, record_bytes_, paid_ - written_ * record_bytes_);
   throw Error(
       Code::kResource,
       fmt::format("table \"{}\" needs {} bytes more: it has {} ({}), all tables would have {}, "
@@ -167,6 +170,7 @@ uint32_t RowTable::NewPlace() {
 
 float* RowTable::Add(int64_t row) {
   if (IsArray()) {
+    if (written_ >= budgeted_rows_) Pay(record_bytes_);
     const int64_t place = PlaceOf(row);
     array_.SetWritten(place);
     ++written_;
@@ -285,7 +289,6 @@ void RowTable::ReadOthers(int column, std::span<const int64_t> rows,
 
 void RowTable::Deal(const PassOnFn& pass_on) {
   Check(owners_ != nullptr && !is_dealt_, "a table of one process, or one that is dealt");
-  owned_ = owners_->Owned(rows_);
   for (const int64_t row : HeldRows()) {
     if (owned_.Has(row)) continue;
     const std::span<const float> record(Find(row), static_cast<size_t>(record_floats_));
@@ -307,8 +310,7 @@ void RowTable::Shrink() {
     std::copy_n(array_.Record(row), record_floats_, own.Record(place));
     own.SetWritten(place);
   });
-  const int64_t bytes =
-      MappedRows::BytesOf(rows_, record_bytes_) - MappedRows::BytesOf(own.rows(), record_bytes_);
+  const int64_t bytes = paid_ - MappedRows::BytesOf(own.rows(), record_bytes_);
   budget_->held -= bytes;
   paid_ -= bytes;
   array_ = std::move(own);
@@ -351,12 +353,11 @@ GuestRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
   found.values.reserve(n * static_cast<size_t>(width_));
   for (size_t i = 0; i < n; ++i) {
     if (i + kAhead < n) Prefetch(found.rows[i + kAhead]);
-    const float* const record = Find(found.rows[i]);
-    found.written[i] = record != nullptr ? 1 : 0;
-    if (record == nullptr) {
+    const float* const values = FindValues(column, found.rows[i]);
+    found.written[i] = values != nullptr ? 1 : 0;
+    if (values == nullptr) {
       found.values.resize((i + 1) * static_cast<size_t>(width_));
     } else {
-      const float* const values = record + column * width_;
       found.values.insert(found.values.end(), values, values + width_);
     }
   }

@@ -98,6 +98,11 @@ class RowTable {
   void AddGuest(int64_t row);
   [[nodiscard]] GuestRows& guests() { return guests_; }
   void LetGuestsGo();
+  // The values of a variable in a row; nullptr: it is not written here.
+  [[nodiscard]] const float* FindValues(int column, int64_t row) const {
+    const float* const record = Find(row);
+    return record == nullptr ? nullptr : record + column * width_;
+  }
   // Which of these rows are written here, with their values.
   [[nodiscard]] GuestRows RowsFor(int column, std::vector<int64_t> rows) const;
   // The numbers of those written here among first .. first + n - 1, the smallest first.
@@ -202,7 +207,9 @@ class RowTable {
   PassOnFn pass_on_;  // empty: it goes nowhere
   GuestRows guests_;
   std::vector<uint32_t> guest_slots_;  // place + 1 of a guest, or 0
-  OwnedRows owned_;                    // of a table that is dealt
+  const OwnedRows owned_;              // those of this process, once it is dealt
+  // Those that an array has paid for from the start: until it is dealt more may be written.
+  const int64_t budgeted_rows_;
 
   // What was written over since Note, in the order of the writes.
   struct NotedWrite {

@@ -7,7 +7,9 @@
 //   - a wave: that of the latest input; one more than that of an update that it waits for by a
 //     control input;
 //   - a time within the wave: that of the latest input, or one more if that input is there only at
-//     a higher level than the node's own, or the node asks for it before its phase.
+//     a higher level than the node's own. Where lookups ask other processes for rows, what they
+//     look at begins at 0, all else at 1, and they are two behind what they look at: what does
+//     without them is between.
 // A phase is all nodes of one (wave, time, level), in that order. The updates of a wave are moved
 // behind everything else in it, those of rows first, and with them what no other node reads.
 //
@@ -73,6 +75,7 @@ class Scheduler {
     std::vector<Value> fetches = bound_.fetches;
     if (bound_.guard.valid()) fetches.push_back(bound_.guard);
     const std::vector<char> needed = NeededNodes(graph_, fetches, bound_.targets, {});
+    FindAsked();
     // What is not needed is placed too: a constant shape may have been folded from its rows.
     for (const auto& node : graph_.nodes()) {
       At(*node).needed = needed[static_cast<size_t>(node->id())] != 0;
@@ -122,6 +125,20 @@ class Scheduler {
       if (!node->HasAttr(kRecomputed)) flops += FlopsOf(*node);
     }
     return flops / schedule_.batch_rows >= kHeavyRowFlops;
+  }
+
+  // Which lookups ask, and what they look at.
+  void FindAsked() {
+    asks_ = heavy_ ? options_.may_ask : options_.asks;
+    std::vector<Value> asked;
+    for (const auto& node : graph_.nodes()) {
+      if (IsAmong(asks_, *node)) asked.push_back(node->input(1));
+    }
+    if (!asked.empty()) is_asked_ = NeededNodes(graph_, asked, {}, {});
+  }
+  // The time at which a node's wave begins for it.
+  [[nodiscard]] int FirstTime(const Node& node) const {
+    return is_asked_.empty() || is_asked_[static_cast<size_t>(node.id())] != 0 ? 0 : 1;
   }
 
   // True for a constant that was folded from the shape of something cut and still counts its rows.
@@ -205,26 +222,32 @@ class Scheduler {
   void PlaceInTime(Node& node) {
     if (IsSource(node) && node.control_inputs().empty()) return;
     NodeSchedule& plan = At(node);
-    When when{0, 0, plan.level};
-    const bool asks = IsAmong(options_.asks, node);
+    When when{0, FirstTime(node), plan.level};
     for (const Value& input : node.inputs()) {
-      NotBefore(when, *input.node, node.op().crosses_replicas(), asks);
+      NotBefore(when, *input.node, node.op().crosses_replicas());
     }
     for (const Node* const control : node.control_inputs()) {
       if (IsUpdate(*control)) {
         // Sees what the update wrote: a round later, but for updates in order among themselves.
         if (!IsUpdate(node)) when.wave = std::max(when.wave, WhenOf(*control).wave + 1);
       } else if (At(*control).phase != -1 || !IsSource(*control)) {
-        NotBefore(when, *control, false, false);
+        NotBefore(when, *control, false);
       }
     }
+    if (IsAmong(asks_, node)) PlaceAsking(node, when);
     WhenOf(node) = when;
     plan.phase = 0;  // not a source; the index follows in CollectPhases
   }
 
-  // `strictly`: not in the same kGlobal phase either, since sums run at its start. `later`: in no
-  // phase of the input's.
-  void NotBefore(When& when, const Node& input, bool strictly, bool later) {
+  // Two phases behind what it looks at, and so behind what begins with the wave.
+  void PlaceAsking(const Node& node, When& when) {
+    const Node& asked = *node.input(1).node;
+    const bool is_there = At(asked).phase == -1 || WhenOf(asked).wave < when.wave;
+    when.time = std::max(when.time, is_there ? 2 : WhenOf(asked).time + 2);
+  }
+
+  // `strictly`: not in the same kGlobal phase either, since sums run at its start.
+  void NotBefore(When& when, const Node& input, bool strictly) {
     const NodeSchedule& plan = At(input);
     if (plan.phase == -1) return;  // a source
     const When there = WhenOf(input);
@@ -233,8 +256,8 @@ class Scheduler {
       when.time = 0;
     }
     if (there.wave < when.wave) return;
-    later = later || plan.result_level > when.level ||
-            (strictly && plan.result_level == Level::kGlobal);
+    const bool later =
+        plan.result_level > when.level || (strictly && plan.result_level == Level::kGlobal);
     when.time = std::max(when.time, there.time + (later ? 1 : 0));
   }
 
@@ -300,7 +323,7 @@ class Scheduler {
     const NodeSchedule& plan = At(node);
     if (!plan.needed || plan.phase == -1 || plan.level != Level::kGlobal) return false;
     if (IsUpdate(node) || node.only_orders() || node.op().host || node.op().writes) return false;
-    if (node.op().crosses_replicas() || IsAmong(options_.asks, node)) return false;
+    if (node.op().crosses_replicas() || IsAmong(asks_, node)) return false;
     return std::all_of(node.inputs().begin(), node.inputs().end(), [&](const Value& input) {
       const auto updated = first_update.find(input.node);
       return input.dtype() != DType::kResource || updated == first_update.end() ||
@@ -357,6 +380,8 @@ class Scheduler {
   const Graph& graph_;
   Schedule schedule_;
   bool heavy_ = false;  // rows
+  std::vector<bool> asks_;
+  std::vector<char> is_asked_;  // what lookups that ask look at; empty: none asks
   std::vector<When> when_;
 };
 

@@ -57,9 +57,14 @@ struct ScheduleOptions {
   int replicas = 1;
   bool cut_rows = true;
   std::vector<bool> cut_feeds;  // as BoundGraph::feeds
-  // Nodes whose inputs are looked at before their phase begins, by id; none: no node's are.
+  // By id; none: no node.
+  // Lookups of rows which other processes have (cpu/row_fetch.h): what needs neither them nor what
+  // they look at comes between the two, so that rows are on their way meanwhile.
   std::vector<bool> asks = {};
-  // Updates of rows that can be taken back, by id; none: no update is.
+  // Lookups that may do so in a group. Where rows are heavy all are such, so that the phases, and
+  // with them the runs of a block, are those of the group.
+  std::vector<bool> may_ask = {};
+  // Updates of rows that can be taken back.
   std::vector<bool> row_updates = {};
 };
 

@@ -379,6 +379,11 @@ void Group::SendFrame(int to, FrameKind kind, std::span<const std::string_view> 
 
 std::string Group::Receive(int from, Channel channel) { return ReceiveLetter(from, channel).bytes; }
 
+bool Group::IsThere(int from, Channel channel) {
+  const std::lock_guard lock(mutex_);
+  return !At(from).boxes[static_cast<size_t>(channel)].empty();
+}
+
 std::vector<std::string> Group::ReceiveEach(std::span<const int> from, Channel channel) {
   const double begin = SystemClock().Seconds();
   std::vector<std::string> all;

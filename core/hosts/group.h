@@ -81,6 +81,8 @@ class Group final : public KeyValueStore {
   // The next of each of these in a channel of steps, kData or kExchanges, in their order. How long
   // that took is held against the one that came last.
   [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from, Channel channel);
+  // Whether Receive would not wait. Any thread.
+  [[nodiscard]] bool IsThere(int from, Channel channel);
   // The memory of a message that is done with, for those that come. Throws nothing.
   void Reuse(std::string&& message) { links_.Reuse(std::move(message)); }
   // To every worker.

@@ -63,6 +63,13 @@ void AppendPadded(std::vector<std::string_view>& pieces, const char* bytes, size
   if (size % kAlign != 0) pieces.emplace_back(kZeros, Padded(size) - size);
 }
 
+// The next rank first.
+std::vector<int> OthersOf(const Group& group) {
+  std::vector<int> others;
+  for (int i = 1; i < group.size(); ++i) others.push_back((group.rank() + i) % group.size());
+  return others;
+}
+
 template <class T>
 void AddTo(char* sum, const char* left, const char* right, int64_t elements) {
   auto* const to = reinterpret_cast<T*>(sum);
@@ -92,7 +99,8 @@ void Add(DType dtype, char* sum, const char* left, const char* right, int64_t el
 GroupSum::GroupSum(Group& group, int replicas)
     : group_(group),
       share_(ShareOf(replicas, group.size(), group.rank())),
-      parts_(PartialSumsOf(replicas, share_)) {
+      parts_(PartialSumsOf(replicas, share_)),
+      others_(OthersOf(group)) {
   std::vector<ReplicaRange> all;
   for (int rank = 0; rank < group.size(); ++rank) {
     const auto parts = PartialSumsOf(replicas, ShareOf(replicas, group.size(), rank));
@@ -102,18 +110,11 @@ GroupSum::GroupSum(Group& group, int replicas)
   additions_ = AdditionsOver(replicas, all);
 }
 
-std::vector<int> GroupSum::Others() const {
-  std::vector<int> others;
-  for (int i = 1; i < group_.size(); ++i) others.push_back((group_.rank() + i) % group_.size());
-  return others;
-}
-
 std::vector<std::string> GroupSum::FromOthers(Channel channel) {
-  const std::vector<int> others = Others();
-  std::vector<std::string> received = group_.ReceiveEach(others, channel);
+  std::vector<std::string> received = group_.ReceiveEach(others_, channel);
   std::vector<std::string> by_rank(static_cast<size_t>(group_.size()));
-  for (size_t i = 0; i < others.size(); ++i) {
-    by_rank[static_cast<size_t>(others[i])] = std::move(received[i]);
+  for (size_t i = 0; i < others_.size(); ++i) {
+    by_rank[static_cast<size_t>(others_[i])] = std::move(received[i]);
   }
   return by_rank;
 }
@@ -176,7 +177,7 @@ void GroupSum::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums)
   for (const SumRun& run : RunsOf(bucket, sums, group_.rank())) {
     AppendPadded(pieces, run.sum->sum + run.offset, run.bytes);
   }
-  for (const int other : Others()) group_.Send(other, Channel::kData, pieces);
+  for (const int other : others_) group_.Send(other, Channel::kData, pieces);
 }
 
 void GroupSum::TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
@@ -194,12 +195,11 @@ void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
     all_add_all_ = AllAddAll(sums);
   }
   for (; sent_ < buckets_.size() && buckets_[sent_].back().sum < ready; ++sent_) {
-    for (const int other : Others()) SendParts(other, buckets_[sent_], sums);
+    for (const int other : others_) SendParts(other, buckets_[sent_], sums);
   }
 }
 
 void GroupSum::Sum(std::span<const SharedSum> sums) {
-  const std::vector<int> others = Others();
   const Phase before = group_.At(Phase::kSum);
   Offer(sums, sums.size());
   const std::vector<Bucket> buckets = std::exchange(buckets_, {});
@@ -212,26 +212,32 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
   }
   // Where all add all nobody answers.
   for (const Bucket& bucket : all_add_all_ ? std::span<const Bucket>() : std::span(buckets)) {
-    std::vector<std::string> answers = group_.ReceiveEach(others, Channel::kData);
-    for (size_t i = 0; i < others.size(); ++i) {
-      TakeAnswer(others[i], answers[i], bucket, sums);
+    std::vector<std::string> answers = group_.ReceiveEach(others_, Channel::kData);
+    for (size_t i = 0; i < others_.size(); ++i) {
+      TakeAnswer(others_[i], answers[i], bucket, sums);
       group_.Reuse(std::move(answers[i]));
     }
   }
   group_.At(before);
 }
 
-void GroupSum::Give(std::span<const std::string> for_each) {
-  for (const int other : Others()) {
-    group_.Send(other, Channel::kExchanges, for_each[static_cast<size_t>(other)]);
-  }
+void GroupSum::GiveTo(int rank, std::span<const std::string_view> pieces) {
+  group_.Send(rank, Channel::kExchanges, pieces);
 }
 
-void GroupSum::GiveAll(std::span<const std::string_view> pieces) {
-  for (const int other : Others()) group_.Send(other, Channel::kExchanges, pieces);
+std::string GroupSum::TakeFrom(int rank) {
+  const Phase before = group_.At(Phase::kSum);
+  std::string message = std::move(group_.ReceiveEach({&rank, 1}, Channel::kExchanges).front());
+  group_.At(before);
+  return message;
 }
 
-std::vector<std::string> GroupSum::Take() {
+bool GroupSum::IsThereOfAll() {
+  return std::all_of(others_.begin(), others_.end(),
+                     [this](int other) { return group_.IsThere(other, Channel::kExchanges); });
+}
+
+std::vector<std::string> GroupSum::TakeAll() {
   const Phase before = group_.At(Phase::kSum);
   std::vector<std::string> all = FromOthers(Channel::kExchanges);
   group_.At(before);

@@ -44,17 +44,18 @@ class GroupSum final : public Collective {
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
   void Sum(std::span<const SharedSum> sums) override;
   void Offer(std::span<const SharedSum> sums, size_t ready) override;
-  void Give(std::span<const std::string> for_each) override;
-  void GiveAll(std::span<const std::string_view> pieces) override;
-  [[nodiscard]] std::vector<std::string> Take() override;
+  [[nodiscard]] const std::vector<int>& others() const override { return others_; }
+  using Collective::GiveTo;
+  void GiveTo(int rank, std::span<const std::string_view> pieces) override;
+  [[nodiscard]] std::string TakeFrom(int rank) override;
+  [[nodiscard]] bool IsThereOfAll() override;
+  [[nodiscard]] std::vector<std::string> TakeAll() override;
   void Reuse(std::string&& message) override { group_.Reuse(std::move(message)); }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view given) override;
   void DeviceBegins(int64_t steps) override { group_.DeviceBegins(steps); }
   void DeviceEnds() override { group_.DeviceEnds(); }
 
  private:
-  // The others, the next rank first: who is sent to first differs from process to process.
-  [[nodiscard]] std::vector<int> Others() const;
   // The next message of each of the others, by rank; of this one nothing.
   [[nodiscard]] std::vector<std::string> FromOthers(Channel channel);
   // Whether every process adds all of them.
@@ -76,6 +77,7 @@ class GroupSum final : public Collective {
   Group& group_;
   const ReplicaRange share_;
   const std::vector<ReplicaRange> parts_;
+  const std::vector<int> others_;
   std::vector<size_t> parts_of_;            // how many each process has, by rank
   std::vector<PartialAddition> additions_;  // the last one makes the sum
   std::vector<Bucket> buckets_;             // of the next Sum, once some of it was offered

@@ -73,6 +73,7 @@ class Planner {
       plan_.guard = buffers_.Use(bound_.guard, false);
       PlanUpdates({bound_, schedule_, variables_, buffers_, plan_});
     }
+    PlanQuestions();
     buffers_.Place(plan_);
     for (PhasePlan& phase : plan_.phases) OrderByWhole(phase.sums);
     return std::move(plan_);
@@ -182,6 +183,7 @@ class Planner {
   }
 
   void PlanFetch(const Node& node, int phase);
+  void PlanQuestions();
   void PlanCrossReplicaSum(Node& node, int phase);
   void PlanGatherRows(Node& node, int phase);
   void PlanParts(Node& node, int phase);
@@ -434,12 +436,31 @@ void Planner::PlanNode(Node& node, int phase) {
 // The indices are there when the phase begins: the node waits for them (ScheduleOptions::asks).
 void Planner::PlanFetch(const Node& node, int phase) {
   const Value indices = node.input(1);
-  plan_.phases[static_cast<size_t>(phase)].fetches.push_back(
+  plan_.phases[static_cast<size_t>(phase)].fetches.jobs.push_back(
       {.rows = variables_.RowsOf(*BehindIdentities(node.input(0)).node),
        .ids = buffers_.Use(indices, false),
        .dtype = indices.dtype(),
        .elements = indices.shape().elements(),
        .is_shared = At(node).level == Level::kGlobal});
+}
+
+// The rows of a phase are asked for when the numbers of all are there, and what is written before
+// it.
+void Planner::PlanQuestions() {
+  std::vector<size_t> asked(plan_.phases.size(), 0);
+  for (size_t p = 0; p < plan_.phases.size(); ++p) {
+    for (const Node* const node : schedule_.phases[p].nodes) {
+      if (!variables_.AsksForRows(*node)) continue;
+      const int known = At(*node->input(1).node).phase;
+      asked[p] = std::max(asked[p], static_cast<size_t>(known + 1));
+    }
+    for (size_t before = asked[p]; before < p; ++before) {
+      if (plan_.phases[before].level >= Level::kRowUpdate) asked[p] = before + 1;
+    }
+    if (!plan_.phases[p].fetches.jobs.empty()) {
+      plan_.phases[asked[p]].fetches.asks.push_back(p);
+    }
+  }
 }
 
 // Where a kernel writes what a run adds to its block's part: the part itself, if a block is one

@@ -43,7 +43,7 @@ struct SumJob {
 
 struct PhasePlan {
   Level level = Level::kGlobal;
-  std::vector<FetchJob> fetches;  // before all else
+  PhaseFetches fetches;  // before all else
   // kBlock: after the kernels; kGlobal: before them, in the order in which their terms are whole.
   std::vector<SumJob> sums;
   std::vector<GatherJob> gathers;  // kGlobal: before the kernels

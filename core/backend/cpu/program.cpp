@@ -57,6 +57,7 @@ class CpuProgram final : public Program {
     const ProgramVariables of_program(variables);
     for (const auto& node : bound_.graph->nodes()) {
       schedule_options.asks.push_back(of_program.AsksForRows(*node));
+      schedule_options.may_ask.push_back(of_program.MayAskForRows(*node));
       // A step that has no guard takes nothing back.
       schedule_options.row_updates.push_back(spec.guard.valid() && of_program.UpdatesRows(*node));
     }
@@ -144,6 +145,12 @@ class CpuProgram final : public Program {
     arena_ = std::make_unique<Arena>(parts_at_ + parts * plan_.parts_bytes);
     bases_.assign(threads, std::vector<char*>(kFirstFeed + bound_.feeds.size(), nullptr));
     if (options_.collective != nullptr) shared_.emplace(plan_, *options_.collective, terms_);
+    std::vector<const PhaseFetches*> fetches;
+    for (const PhasePlan& phase : plan_.phases) fetches.push_back(&phase.fetches);
+    fetches_.emplace(
+        std::move(fetches), here_.count,
+        [this](Buffer buffer, int replica) { return AddressOf(buffer, replica, 0); },
+        options_.collective);
   }
 
   // Replicas are counted from this process's first one, here and below.
@@ -209,7 +216,7 @@ class CpuProgram final : public Program {
       if (IsOfUpdates(phase) && !(result.applied && guard_holds)) continue;
       RunPhase(p);
     }
-    for (const PhasePlan& phase : plan_.phases) LetGuestsGo(phase.fetches);
+    fetches_->LetGuestsGo();
     if (bound_.guard.valid() && !guarded) result.applied = GuardHoldsInAll();
     pass_gate();
     if (gate_ && guarded && result.applied) apply(gate_->AfterUpdates());
@@ -239,10 +246,7 @@ class CpuProgram final : public Program {
   // one is on its way before anything of theirs is waited for.
   void Prepare(size_t index) {
     const PhasePlan& phase = plan_.phases[index];
-    FetchRows(
-        phase.fetches, here_.count,
-        [this](Buffer buffer, int replica) { return AddressOf(buffer, replica, 0); },
-        options_.collective);
+    fetches_->Prepare(index, AsksOthers(phase));
     if (phase.level < Level::kGlobal) return;
     const auto at = [this](Buffer buffer, int replica) {
       return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));
@@ -266,8 +270,10 @@ class CpuProgram final : public Program {
     switch (phase.level) {
       case Level::kBlock:
         if (shared_ && shared_->OffersIn(index)) shared_->BeginOffers();
-        team_.ForEach(here_.count * blocks,
-                      [&](int i, int thread) { RunBlock(index, i / blocks, i % blocks, thread); });
+        team_.ForEach(here_.count * blocks, [&](int i, int thread) {
+          RunBlock(index, i / blocks, i % blocks, thread);
+          fetches_->AnswerIfAsked();
+        });
         AddTerms(index);
         if (!phase.after_sums.empty()) RunReplicas(phase.after_sums);
         break;
@@ -527,7 +533,8 @@ class CpuProgram final : public Program {
   std::vector<std::vector<Stage>> stages_;  // by phase; they point into plan_
   std::unique_ptr<Arena> arena_;
   SumTerms terms_;
-  std::optional<SharedSums> shared_;  // of sums with other processes
+  std::optional<SharedSums> shared_;   // of sums with other processes
+  std::optional<RowFetches> fetches_;  // of rows that others have
   size_t replicas_at_ = 0;
   size_t blocks_at_ = 0;
   size_t parts_at_ = 0;

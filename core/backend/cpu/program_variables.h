@@ -19,12 +19,12 @@ class ProgramVariables {
   [[nodiscard]] const RowColumn* RowsOf(const std::string& name) const {
     return store_.FindRows(name);
   }
-  // A lookup that needs rows which other processes own (row_owners.h).
+  // A lookup that needs rows which other processes own (row_owners.h), or would in a group.
   [[nodiscard]] bool AsksForRows(const Node& node) const {
-    if (!node.op().looks_up_rows || node.HasAttr(kOwnRows)) return false;
-    const RowColumn* const rows = RowsOf(*BehindIdentities(node.input(0)).node);
+    const RowColumn* const rows = RowsLookedUp(node);
     return rows != nullptr && rows->table->owners() != nullptr;
   }
+  [[nodiscard]] bool MayAskForRows(const Node& node) const { return RowsLookedUp(node) != nullptr; }
   [[nodiscard]] bool UpdatesRows(const Node& node) const {
     return node.op().writes_rows && RowsOf(*node.input(0).node) != nullptr;
   }
@@ -47,6 +47,10 @@ class ProgramVariables {
   }
 
  private:
+  [[nodiscard]] const RowColumn* RowsLookedUp(const Node& node) const {
+    if (!node.op().looks_up_rows || node.HasAttr(kOwnRows)) return nullptr;
+    return RowsOf(*BehindIdentities(node.input(0)).node);
+  }
   static const std::string& NameOf(const Node& handle) {
     return handle.Attr<std::string>("shared_name");
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,22 +22,18 @@ bool IsDealt(const GatherJob& job) {
   return job.rows != nullptr && job.rows->table->is_dealt() && job.numbers.bytes > 0;
 }
 
-// A message that is put together of memory that stays where it is until it is sent.
-class MessagePieces {
- public:
-  void Number(uint64_t value) {
-    numbers_.push_back(value);
-    Numbers(&numbers_.back(), 1);
-  }
-  template <class T>
-  void Numbers(const T* from, size_t n) {
-    pieces_.emplace_back(reinterpret_cast<const char*>(from), n * sizeof(T));
-  }
-  [[nodiscard]] const std::vector<std::string_view>& pieces() const { return pieces_; }
+// Returns where the bytes end.
+char* Append(char* to, const void* from, size_t bytes) {
+  std::memcpy(to, from, bytes);
+  return to + bytes;
+}
 
- private:
-  std::deque<uint64_t> numbers_;
-  std::vector<std::string_view> pieces_;
+// What stands before the rows of a replica in a piece; behind the last rows of all, one without
+// rows, of the job behind the last.
+struct RowsHead {
+  uint32_t job = 0;
+  uint32_t replica = 0;  // counted from the first of the process that gives them
+  uint64_t rows = 0;
 };
 
 // Gathers between processes.
@@ -47,11 +44,28 @@ class Exchange {
   // Every process has as many replicas.
   Exchange(const ReplicaRange& here, const AtFn& at) : here_(here), at_(at) {}
 
-  // All jobs go to all.
+  // All jobs go to all, from where they are.
   void GiveWhole(const std::vector<GatherJob>& jobs, Collective& collective) const {
-    MessagePieces own;
-    for (const GatherJob& job : jobs) PutWhole(job, own);
-    collective.GiveAll(own.pieces());
+    std::deque<RowsHead> heads;
+    std::vector<std::string_view> piece;
+    size_t bytes = 0;
+    const auto put = [&](const void* from, size_t n) {
+      piece.emplace_back(static_cast<const char*>(from), n);
+      bytes += n;
+    };
+    ForWhole(jobs, [&](const RowsHead& head, const char* numbers, size_t number_bytes,
+                       const char* values, size_t value_bytes) {
+      put(&heads.emplace_back(head), sizeof head);
+      put(numbers, number_bytes);
+      put(values, value_bytes);
+      if (bytes < kExchangedBytes) return;
+      collective.GiveAll(piece);
+      piece.clear();
+      bytes = 0;
+    });
+    const RowsHead end = EndOf(jobs);
+    put(&end, sizeof end);
+    collective.GiveAll(piece);
   }
 
   // Where the rows of each owner are among those of a replica: by replica, then by owner.
@@ -67,16 +81,17 @@ class Exchange {
     for (int r = 0; r < here_.count; ++r) {
       const auto replica = static_cast<size_t>(r);
       const char* const values = at_(job.values.in, r);
+      const size_t row_bytes = RowBytes(job);
       char* own_values = Own(job.values) + replica * job.values.bytes;
       WithNumbers(job, at_(job.numbers.in, r), [&]<class Index>(const Index* numbers) {
         auto* own = reinterpret_cast<Index*>(Own(job.numbers) + replica * job.numbers.bytes);
-        Index* const end = own + CountOf(job);
-        for (size_t i = 0; i < CountOf(job); ++i) {
+        const size_t count = CountOf(job);
+        Index* const end = own + count;
+        for (size_t i = 0; i < count; ++i) {
           if (numbers[i] < 0) continue;
           if (table.IsOwn(numbers[i])) {
             *own++ = numbers[i];
-            std::memcpy(own_values, values + i * RowBytes(job), RowBytes(job));
-            own_values += RowBytes(job);
+            own_values = Append(own_values, values + i * row_bytes, row_bytes);
           } else {
             const int owner = owners.OwnerOf(numbers[i], table.rows());
             places[replica][static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
@@ -90,36 +105,39 @@ class Exchange {
 
   // Each process gets the rows that it owns of tables that are shared, and all of the others.
   void GiveByOwner(const std::vector<GatherJob>& jobs, const std::vector<RowPlaces>& places,
-                   int processes, Collective& collective) const {
-    std::vector<std::string> for_each;
-    for (int owner = 0; owner < processes; ++owner) {
-      MessageWriter message;
-      for (size_t i = 0; i < jobs.size() && static_cast<size_t>(owner) != here_.rank(); ++i) {
-        if (IsDealt(jobs[i])) {
-          PutRowsOf(owner, jobs[i], places[i], message);
-        } else {
-          PutWhole(jobs[i], message);
-        }
+                   Collective& collective) const {
+    for (const int owner : collective.others()) {
+      MessageWriter piece;
+      const auto give_if_full = [&] {
+        if (piece.bytes().size() >= kExchangedBytes) collective.GiveTo(owner, piece.Take());
+      };
+      for (size_t i = 0; i < jobs.size(); ++i) {
+        if (IsDealt(jobs[i])) PutRowsOf(owner, jobs[i], i, places[i], piece, give_if_full);
       }
-      for_each.push_back(message.Take());
+      ForWhole(jobs, [&](const RowsHead& head, const char* numbers, size_t number_bytes,
+                         const char* values, size_t value_bytes) {
+        piece.Numbers(&head, 1);
+        piece.Numbers(numbers, number_bytes);
+        piece.Numbers(values, value_bytes);
+        give_if_full();
+      });
+      const RowsHead end = EndOf(jobs);
+      piece.Numbers(&end, 1);
+      collective.GiveTo(owner, piece.bytes());
     }
-    collective.Give(for_each);
   }
 
   // What the others have given, in either way.
   void Take(const std::vector<GatherJob>& jobs, Collective& collective) const {
-    std::vector<std::string> all = collective.Take();
-    for (size_t rank = 0; rank < all.size(); ++rank) {
-      if (rank == here_.rank()) continue;
-      MessageReader from(all[rank]);
-      for (const GatherJob& job : jobs) {
-        if (IsDealt(job)) {
-          TakeRowsOf(job, rank, from);
-        } else {
-          TakeWhole(job, rank, from);
-        }
+    for (const int other : collective.others()) {
+      std::vector<size_t> taken(jobs.size() * static_cast<size_t>(here_.count), 0);
+      for (bool is_last = false; !is_last;) {
+        std::string piece = collective.TakeFrom(other);
+        is_last = TakePiece(jobs, static_cast<size_t>(other), piece, taken);
+        collective.Reuse(std::move(piece));
       }
-      collective.Reuse(std::move(all[rank]));
+      for (size_t i = 0; i < taken.size(); ++i)
+        FillUp(jobs, static_cast<size_t>(other), i, taken[i]);
     }
   }
 
@@ -132,19 +150,37 @@ class Exchange {
     return at_(part.out, 0) + static_cast<size_t>(here_.first) * part.bytes;
   }
 
-  // For each replica here: how many rows, their numbers, their values, without the last ones that
-  // are as UniqueRows fills up: -1, and zeros.
-  template <class Message>
-  void PutWhole(const GatherJob& job, Message& message) const {
-    for (int r = 0; r < here_.count; ++r) {
-      const auto replica = static_cast<size_t>(r);
-      const char* const values = Own(job.values) + replica * job.values.bytes;
-      WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
-        const size_t rows = RowsOf(job, numbers, values);
-        message.Number(static_cast<uint64_t>(rows));
-        message.Numbers(numbers, rows);
-        if (rows > 0) message.Numbers(values, rows * RowBytes(job));
-      });
+  static RowsHead EndOf(const std::vector<GatherJob>& jobs) {
+    return {.job = static_cast<uint32_t>(jobs.size())};
+  }
+  // How many rows of a job a piece has at most.
+  static size_t MostRows(const GatherJob& job) {
+    return std::max<size_t>(1, kExchangedBytes / (SizeOf(job.dtype) + RowBytes(job)));
+  }
+
+  // Calls fn(head, numbers, their bytes, values, their bytes) for runs of the rows of each replica
+  // here of what goes to all, without the last ones that are as UniqueRows fills up: -1, and zeros.
+  template <class Fn>
+  void ForWhole(const std::vector<GatherJob>& jobs, const Fn& fn) const {
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      const GatherJob& job = jobs[i];
+      if (IsDealt(job) || job.numbers.bytes == 0) continue;
+      for (int r = 0; r < here_.count; ++r) {
+        const auto replica = static_cast<size_t>(r);
+        const char* const values = Own(job.values) + replica * job.values.bytes;
+        WithNumbers(job, Own(job.numbers) + replica * job.numbers.bytes, [&](auto* numbers) {
+          const size_t rows = RowsOf(job, numbers, values);
+          for (size_t at = 0; at < rows;) {
+            const size_t n = std::min(rows - at, MostRows(job));
+            fn(RowsHead{.job = static_cast<uint32_t>(i),
+                        .replica = static_cast<uint32_t>(r),
+                        .rows = n},
+               reinterpret_cast<const char*>(numbers + at), n * sizeof *numbers,
+               values + at * RowBytes(job), n * RowBytes(job));
+            at += n;
+          }
+        });
+      }
     }
   }
   template <class Index>
@@ -158,28 +194,66 @@ class Exchange {
     }
     return rows;
   }
-  void TakeWhole(const GatherJob& job, size_t rank, MessageReader& from) const {
+
+  // Puts what each replica here has of an owner's rows.
+  template <class Fn>
+  void PutRowsOf(int owner, const GatherJob& job, size_t index, const RowPlaces& of,
+                 MessageWriter& piece, const Fn& give_if_full) const {
     for (int r = 0; r < here_.count; ++r) {
-      const auto replica = static_cast<size_t>(r);
-      char* const values = FirstOf(rank, job.values) + replica * job.values.bytes;
-      WithNumbers(job, FirstOf(rank, job.numbers) + replica * job.numbers.bytes,
-                  [&](auto* numbers) {
-                    const size_t rows = TakeNumbers(job, rank, numbers, from);
-                    const size_t bytes = rows > 0 ? rows * RowBytes(job) : 0;
-                    from.Numbers(values, bytes);
-                    std::memset(values + bytes, 0, job.values.bytes - bytes);
-                  });
+      std::span<const uint32_t> places = of[static_cast<size_t>(r)][static_cast<size_t>(owner)];
+      const char* const values = at_(job.values.in, r);
+      const size_t row_bytes = RowBytes(job);
+      WithNumbers(job, at_(job.numbers.in, r), [&]<class Index>(const Index* numbers) {
+        while (!places.empty()) {
+          const std::span<const uint32_t> run =
+              places.first(std::min(places.size(), MostRows(job)));
+          piece.Number(RowsHead{.job = static_cast<uint32_t>(index),
+                                .replica = static_cast<uint32_t>(r),
+                                .rows = run.size()});
+          char* to = piece.Room(run.size() * (sizeof(Index) + row_bytes));
+          for (const uint32_t i : run) to = Append(to, numbers + i, sizeof(Index));
+          for (const uint32_t i : run) to = Append(to, values + i * row_bytes, row_bytes);
+          places = places.subspan(run.size());
+          give_if_full();
+        }
+      });
     }
   }
-  // The numbers of a replica elsewhere, and -1 behind them. Returns how many have come.
-  template <class Index>
-  static size_t TakeNumbers(const GatherJob& job, size_t rank, Index* numbers,
-                            MessageReader& from) {
-    const auto n = from.Number<uint64_t>();
-    Check(n <= CountOf(job), "process {} has more rows than it may", rank);
-    from.Numbers(numbers, n);
-    std::fill(numbers + n, numbers + CountOf(job), -1);
-    return n;
+
+  // Puts the rows of a piece behind those that have come before, of each replica of each job. Says
+  // whether it was the last.
+  bool TakePiece(const std::vector<GatherJob>& jobs, size_t rank, std::string_view bytes,
+                 std::vector<size_t>& taken) const {
+    MessageReader piece(bytes);
+    while (!piece.is_at_end()) {
+      const auto head = piece.Number<RowsHead>();
+      if (head.job == jobs.size()) return true;
+      const GatherJob& job = jobs.at(head.job);
+      Check(head.replica < static_cast<uint32_t>(here_.count), "there is no such replica");
+      size_t& before = taken[PlaceOf(head)];
+      Check(head.rows <= CountOf(job) - before, "process {} has more rows than it may", rank);
+      char* const values = FirstOf(rank, job.values) + head.replica * job.values.bytes;
+      WithNumbers(job, FirstOf(rank, job.numbers) + head.replica * job.numbers.bytes,
+                  [&](auto* numbers) { piece.Numbers(numbers + before, head.rows); });
+      piece.Numbers(values + before * RowBytes(job), head.rows * RowBytes(job));
+      before += head.rows;
+    }
+    return false;
+  }
+  [[nodiscard]] size_t PlaceOf(const RowsHead& head) const {
+    return head.job * static_cast<size_t>(here_.count) + head.replica;
+  }
+  // Behind what has come: -1, and zeros where they are read.
+  void FillUp(const std::vector<GatherJob>& jobs, size_t rank, size_t place, size_t taken) const {
+    const GatherJob& job = jobs[place / static_cast<size_t>(here_.count)];
+    const size_t replica = place % static_cast<size_t>(here_.count);
+    if (job.numbers.bytes == 0) return;
+    WithNumbers(job, FirstOf(rank, job.numbers) + replica * job.numbers.bytes,
+                [&](auto* numbers) { std::fill(numbers + taken, numbers + CountOf(job), -1); });
+    if (IsDealt(job)) return;
+    char* const values = FirstOf(rank, job.values) + replica * job.values.bytes;
+    const size_t bytes = taken * RowBytes(job);
+    std::memset(values + bytes, 0, job.values.bytes - bytes);
   }
 
   // Calls fn(the numbers of a replica's rows), as what they are.
@@ -189,35 +263,6 @@ class Exchange {
       fn(reinterpret_cast<int64_t*>(numbers));
     } else {
       fn(reinterpret_cast<int32_t*>(numbers));
-    }
-  }
-
-  // For each replica here: how many rows of this owner, their numbers, their values.
-  void PutRowsOf(int owner, const GatherJob& job, const RowPlaces& of,
-                 MessageWriter& message) const {
-    for (int r = 0; r < here_.count; ++r) {
-      const std::vector<uint32_t>& places = of[static_cast<size_t>(r)][static_cast<size_t>(owner)];
-      const char* const values = at_(job.values.in, r);
-      WithNumbers(job, at_(job.numbers.in, r), [&](auto* numbers) {
-        message.Reserve(sizeof(uint64_t) + places.size() * (sizeof *numbers + RowBytes(job)));
-        message.Number(static_cast<uint64_t>(places.size()));
-        for (const uint32_t i : places) message.Number(numbers[i]);
-        for (const uint32_t i : places) {
-          message.Numbers(values + i * RowBytes(job), RowBytes(job));
-        }
-      });
-    }
-  }
-
-  void TakeRowsOf(const GatherJob& job, size_t rank, MessageReader& from) const {
-    for (int r = 0; r < here_.count; ++r) {
-      const auto replica = static_cast<size_t>(r);
-      char* const values = FirstOf(rank, job.values) + replica * job.values.bytes;
-      char* const of_replica = FirstOf(rank, job.numbers) + replica * job.numbers.bytes;
-      WithNumbers(job, of_replica, [&](auto* numbers) {
-        const size_t n = TakeNumbers(job, rank, numbers, from);
-        from.Numbers(values, n * RowBytes(job));
-      });
     }
   }
 
@@ -249,9 +294,8 @@ void BeginGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
     copy(job.values);
   });
   if (collective == nullptr) return;
-  const auto dealt = std::find_if(jobs.begin(), jobs.end(), IsDealt);
-  if (dealt == jobs.end()) return exchange.GiveWhole(jobs, *collective);
-  exchange.GiveByOwner(jobs, places, dealt->rows->table->owners()->processes(), *collective);
+  if (std::none_of(jobs.begin(), jobs.end(), IsDealt)) return exchange.GiveWhole(jobs, *collective);
+  exchange.GiveByOwner(jobs, places, *collective);
 }
 
 void EndGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,

@@ -1,7 +1,7 @@
 #pragma once
 // The rows that every replica has gradients of, one replica behind the other: each process copies
-// those of its own replicas and, in a group, gets the others' from theirs. Of a table whose rows
-// processes share, each gets those that it owns.
+// those of its own replicas and, in a group, gets the others' from theirs, in pieces of 256 KiB or
+// so. Of a table whose rows processes share, each gets those that it owns.
 
 #include <functional>
 #include <vector>

@@ -279,8 +279,7 @@ bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store) {
     return true;
   } else if (const auto* const values = std::get_if<RowValuesOrder>(&order)) {
     const RowTable& table = TableOf(store, values->variable);
-    PutRows(report, table.RowsFor(store.FindRows(values->variable)->column, values->rows),
-            table.width());
+    PutRows(report, table, store.FindRows(values->variable)->column, values->rows);
   } else {
     return false;
   }

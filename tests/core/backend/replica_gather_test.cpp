@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <deque>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/backend/message.h"
@@ -19,21 +23,54 @@ class SecondOfTwo final : public Collective {
   [[nodiscard]] ReplicaRange share() const override { return {2, 2}; }
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
   void Sum(std::span<const SharedSum> /*sums*/) override {}
-  void Give(std::span<const std::string> for_each) override {
-    sent.assign(for_each.begin(), for_each.end());
+  [[nodiscard]] const std::vector<int>& others() const override { return others_; }
+  void GiveTo(int rank, std::span<const std::string_view> pieces) override {
+    CHECK(rank == 0);
+    sent.emplace_back();
+    for (const std::string_view piece : pieces) sent.back() += piece;
   }
-  void GiveAll(std::span<const std::string_view> pieces) override {
-    for (const std::string_view piece : pieces) sent_to_all += piece;
+  [[nodiscard]] std::string TakeFrom(int /*rank*/) override {
+    REQUIRE(!given.empty());
+    std::string message = std::move(given.front());
+    given.pop_front();
+    return message;
   }
-  [[nodiscard]] std::vector<std::string> Take() override { return {given, ""}; }
+  [[nodiscard]] bool IsThereOfAll() override { return !given.empty(); }
+  [[nodiscard]] std::vector<std::string> TakeAll() override { return {TakeFrom(0), ""}; }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
-  std::string given;              // by the other process, to this one
-  std::vector<std::string> sent;  // to each
-  std::string sent_to_all;
+  std::deque<std::string> given;  // by the other process, to this one
+  std::vector<std::string> sent;  // to the other
 
  private:
   std::vector<ReplicaRange> parts_ = {{2, 2}};
+  std::vector<int> others_ = {0};
+};
+
+// A piece of what is gathered: runs of rows, each of a replica of a job.
+template <class Index>
+class Piece {
+ public:
+  Piece& Rows(uint32_t job, uint32_t replica, const std::vector<Index>& numbers,
+              std::string_view values) {
+    writer_.Number(job);
+    writer_.Number(replica);
+    writer_.List(numbers);
+    writer_.Numbers(values.data(), values.size());
+    return *this;
+  }
+  Piece& Rows(uint32_t job, uint32_t replica, const std::vector<Index>& numbers,
+              const std::vector<float>& values) {
+    return Rows(job, replica, numbers,
+                std::string_view(reinterpret_cast<const char*>(values.data()),
+                                 values.size() * sizeof(float)));
+  }
+  // It is the last, of so many jobs.
+  std::string End(uint32_t jobs) { return Rows(jobs, 0, {}, "").Take(); }
+  std::string Take() { return writer_.Take(); }
+
+ private:
+  MessageWriter writer_;
 };
 
 using AtFn = std::function<char*(Buffer, int)>;
@@ -74,25 +111,60 @@ TEST_CASE("each process has what all replicas give, in their order, but for what
                                         .values = {{2}, {3}, 6},
                                         .dtype = DType::kInt32}};
   const AtFn at = MemoryOf(own, numbers.data(), bytes.data(), values.data(), 6);
-  const auto message = [](const std::vector<std::pair<std::vector<int32_t>, std::string>>& rows) {
-    MessageWriter writer;
-    for (const auto& [of_replica, with] : rows) {
-      writer.List(of_replica);
-      writer.Numbers(with.data(), with.size());
-    }
-    return writer.Take();
-  };
   SecondOfTwo others;
-  others.given = message({{{4, 5, 6}, "ABCDEF"}, {{}, ""}});
+  others.given = {Piece<int32_t>().Rows(0, 0, {4, 5}, "ABCD").Take(),
+                  Piece<int32_t>().Rows(0, 0, {6}, "EF").End(1)};
   ThreadTeam team(2);
   Gather(jobs, at, team, others);
   // A -1 with something behind it stays.
-  CHECK(others.sent_to_all ==
-        message({{{7, -1, 8}, std::string("ab\0\0cd", 6)}, {{9, -1}, "efxy"}}));
+  CHECK(others.sent ==
+        std::vector<std::string>{Piece<int32_t>()
+                                     .Rows(0, 0, {7, -1, 8}, std::string_view("ab\0\0cd", 6))
+                                     .Rows(0, 1, {9, -1}, "efxy")
+                                     .End(1)});
   CHECK(numbers == std::vector<int32_t>{4, 5, 6, -1, -1, -1, 7, -1, 8, 9, -1, -1});
   CHECK(values == "ABCDEF" + std::string(6, '\0') + bytes);
-  others.given = message({{{4, 5, 6, 7}, "ABCDEFGH"}, {{}, ""}});
+  others.given = {Piece<int32_t>().Rows(0, 0, {4, 5, 6, 7}, "ABCDEFGH").End(1)};
   CHECK_THROWS(Gather(jobs, at, team, others));
+  others.given = {Piece<int32_t>().Rows(0, 2, {4}, "AB").End(1)};
+  CHECK_THROWS(Gather(jobs, at, team, others));
+}
+
+TEST_CASE("rows leave in pieces, and are one whole where they come") {
+  // Of replicas 2 and 3 a job of one wide row, and one of many.
+  constexpr size_t kRows = 50000;
+  std::vector<std::vector<int64_t>> numbers = {std::vector<int64_t>(kRows),
+                                               std::vector<int64_t>(kRows)};
+  std::vector<std::vector<float>> values = {std::vector<float>(4 * kRows),
+                                            std::vector<float>(4 * kRows)};
+  for (size_t i = 0; i < kRows; ++i) numbers[0][i] = numbers[1][i] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < 4 * kRows; ++i) values[0][i] = static_cast<float>(i % 999 + 1);
+  values[1] = {values[0].rbegin(), values[0].rend()};
+  std::vector<int64_t> all_numbers(4 * kRows, 77);
+  std::vector<float> all_values(16 * kRows, 77);
+  const std::vector<GatherJob> jobs = {{.numbers = {{0}, {1}, kRows * sizeof(int64_t)},
+                                        .values = {{2}, {3}, 4 * kRows * sizeof(float)}}};
+  const AtFn at = [&](Buffer buffer, int replica) -> char* {
+    const auto r = static_cast<size_t>(replica);
+    void* const places[] = {numbers[r].data(), all_numbers.data(), values[r].data(),
+                            all_values.data()};
+    return static_cast<char*>(places[buffer.id]);
+  };
+  SecondOfTwo others;
+  ThreadTeam team(2);
+  BeginGather(jobs, others.share(), at, team, &others);
+  CHECK(others.sent.size() > 8);
+  for (const std::string& piece : others.sent) CHECK(piece.size() < 2 * kExchangedBytes);
+  // The other process has given the same.
+  others.given = {others.sent.begin(), others.sent.end()};
+  EndGather(jobs, others.share(), at, &others);
+  CHECK(others.given.empty());
+  for (size_t replica = 0; replica < 4; ++replica) {
+    const auto first = static_cast<ptrdiff_t>(replica * kRows);
+    CHECK(std::equal(numbers[0].begin(), numbers[0].end(), all_numbers.begin() + first));
+    CHECK(std::equal(values[replica % 2].begin(), values[replica % 2].end(),
+                     all_values.begin() + 4 * first));
+  }
 }
 
 TEST_CASE("of a table that processes share each gets the gradients of the rows that it owns") {
@@ -112,31 +184,27 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
   const AtFn at = MemoryOf(own, numbers.data(), gradients, values.data(), 3);
   SecondOfTwo others;
   ThreadTeam team(2);
-  MessageWriter given;
-  given.List(std::vector<int64_t>{3, 1});
-  given.Numbers(std::vector<float>{.3F, .11F}.data(), 2);
-  given.List(std::vector<int64_t>{});
-  others.given = given.bytes();
+  others.given = {Piece<int64_t>().Rows(0, 0, {3, 1}, std::vector<float>{.3F, .11F}).End(1)};
   SUBCASE("dealt out") {
     table->Deal(nullptr);
     Gather(jobs, at, team, others);
     CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, -1, -1, 1, 9, -1});
     // What belongs to a -1 stays as it was.
     CHECK(values == std::vector<float>{.3F, .11F, 77, 77, 77, 77, .5F, 77, 77, .1F, .9F, 77});
-    MessageReader sent(others.sent[0]);
-    CHECK(sent.List<int64_t>() == std::vector<int64_t>{4});
-    CHECK(sent.Number<float>() == .4F);
-    CHECK(sent.List<int64_t>() == std::vector<int64_t>{8});
-    CHECK(sent.Number<float>() == .8F);
-    CHECK(others.sent[1].empty());
+    CHECK(others.sent == std::vector<std::string>{Piece<int64_t>()
+                                                      .Rows(0, 0, {4}, std::vector<float>{.4F})
+                                                      .Rows(0, 1, {8}, std::vector<float>{.8F})
+                                                      .End(1)});
   }
   SUBCASE("each process has all of it") {
     Gather(jobs, at, team, others);
     CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, 4, -1, 1, 9, 8});
     CHECK(values == std::vector<float>{.3F, .11F, 0, 0, 0, 0, .5F, .4F, 0, .1F, .9F, .8F});
-    CHECK(others.sent.empty());
-    MessageReader sent(others.sent_to_all);
-    CHECK(sent.List<int64_t>() == std::vector<int64_t>{5, 4});
+    CHECK(others.sent ==
+          std::vector<std::string>{Piece<int64_t>()
+                                       .Rows(0, 0, {5, 4}, std::vector<float>{.5F, .4F})
+                                       .Rows(0, 1, {1, 9, 8}, std::vector<float>{.1F, .9F, .8F})
+                                       .End(1)});
   }
 }
 

@@ -189,4 +189,27 @@ TEST_CASE("an array that is dealt has room for the rows of its process alone, an
   }
 }
 
+TEST_CASE(
+    "an array of a group takes of the budget what its process has, and what is written beyond") {
+  constexpr int64_t kRows = 1000;
+  constexpr int64_t kRecordBytes = 2 * sizeof(float);
+  const int64_t own_bytes = RowTable::BytesOf(kRows / 2, 0, kRecordBytes, RowLayout::kArray);
+  const RowKeeping keeping{.layout = RowLayout::kArray,
+                           .owners = std::make_shared<OtherProcess>(RowDeal::kMod, 1),
+                           .least_shared = 0};
+  keeping.budget->most = own_bytes + 10 * kRecordBytes;
+  {
+    RowTable table(kRows, 1, Numbered(), keeping);
+    CHECK(keeping.budget->held == own_bytes);
+    const float value = 1;
+    for (int64_t row = 0; row < kRows / 2 + 10; ++row) table.Write(0, row, &value);
+    CHECK_THROWS_WITH_AS(table.Write(0, kRows - 1, &value), doctest::Contains("510 rows"), Error);
+    table.Deal(nullptr);
+    CHECK(keeping.budget->held == own_bytes);
+    for (int64_t row = 1; row < kRows; row += 2) table.Write(0, row, &value);
+    CHECK(table.written() == kRows / 2);
+  }
+  CHECK(keeping.budget->held == 0);
+}
+
 }  // namespace tpuest
