@@ -271,7 +271,7 @@ void RowFetches::Fetch::LetGuestsGo() const {
   for (const FetchJob& job : jobs_) job.rows->table->LetGuestsGo();
 }
 
-RowFetches::RowFetches(std::vector<const PhaseFetches*> phases, int replicas, AtFn at,
+RowFetches::RowFetches(std::vector<const PhaseFetches*> phases, int replicas, const AtFn& at,
                        Collective* collective)
     : phases_(std::move(phases)) {
   for (const PhaseFetches* const phase : phases_) {

@@ -53,7 +53,7 @@ class RowFetches {
   // By phase. `replicas`: of this process; `at` gives a buffer's memory for one of them.
   // `collective`: nullptr where the chief runs a program alone, while the others wait. The phases
   // and it outlive this.
-  RowFetches(std::vector<const PhaseFetches*> phases, int replicas, AtFn at,
+  RowFetches(std::vector<const PhaseFetches*> phases, int replicas, const AtFn& at,
              Collective* collective);
   ~RowFetches();
   RowFetches(const RowFetches&) = delete;
