@@ -285,19 +285,17 @@ RowFetches::~RowFetches() = default;
 
 // Messages come in their order: what was asked for is taken before the next is given.
 void RowFetches::Prepare(size_t phase, bool gives) {
-  for (Fetch* const fetch : asked_) fetch->Answer();
   const std::vector<size_t>& asks = phases_[phase]->asks;
   if (gives || !asks.empty() || fetches_[phase] != nullptr) TakeAll();
   for (const size_t of : asks) {
     fetches_[of]->Ask();
     asked_.push_back(fetches_[of].get());
   }
-  if (std::find(asks.begin(), asks.end(), phase) == asks.end()) return;
-  for (Fetch* const fetch : asked_) fetch->Answer();
-  TakeAll();
+  if (std::find(asks.begin(), asks.end(), phase) != asks.end()) TakeAll();
 }
 
 void RowFetches::TakeAll() {
+  for (Fetch* const fetch : asked_) fetch->Answer();
   for (Fetch* const fetch : asked_) fetch->Take();
   asked_.clear();
 }

@@ -6,9 +6,9 @@
 //
 //   Ask      before the first phase behind which the numbers of the rows are known, and no update
 //            of their tables is left: the questions leave
-//   Answer   when the others' questions are there: between the blocks of a phase, or before the
-//            next one
-//   Take     before the phase that looks up
+//   Answer   when the others' questions are there: between the blocks of a phase, at the latest
+//            before the rows are taken
+//   Take     before the phase that looks up, or another that gives or takes something
 //
 //   question of an owner   how many rows of each table, uint64 [tables], and the first piece of
 //                          their numbers, int64; then the other pieces

@@ -2,9 +2,17 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/backend/bind.h"
@@ -29,17 +37,26 @@ class OneOfTwo final : public Collective {
   void Sum(std::span<const SharedSum> /*sums*/) override {}
   [[nodiscard]] const std::vector<int>& others() const override { return others_; }
   void GiveTo(int /*rank*/, std::span<const std::string_view> pieces) override {
-    std::string& message = other_->there.emplace_back();
+    std::string message;
     for (const std::string_view piece : pieces) message += piece;
+    {
+      const std::lock_guard lock(other_->mutex_);
+      other_->there.push_back(message);
+    }
+    other_->given_.notify_one();
     largest = std::max(largest, message.size());
   }
   [[nodiscard]] std::string TakeFrom(int /*rank*/) override {
-    REQUIRE(!there.empty());
+    std::unique_lock lock(mutex_);
+    Check(given_.wait_for(lock, std::chrono::minutes(2), [this] { return !there.empty(); }));
     std::string message = std::move(there.front());
     there.pop_front();
     return message;
   }
-  [[nodiscard]] bool IsThereOfAll() override { return !there.empty(); }
+  [[nodiscard]] bool IsThereOfAll() override {
+    const std::lock_guard lock(mutex_);
+    return !there.empty();
+  }
   [[nodiscard]] std::vector<std::string> TakeAll() override { return {}; }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
@@ -51,6 +68,8 @@ class OneOfTwo final : public Collective {
   const std::vector<ReplicaRange> parts_;
   const std::vector<int> others_;
   OneOfTwo* other_ = nullptr;
+  std::mutex mutex_;
+  std::condition_variable given_;
 };
 
 constexpr int64_t kAskedRows = 100'000;
@@ -143,12 +162,20 @@ TEST_CASE("rows of others are asked for, answered while phases run, and there fo
     two.first.fetches->AnswerIfAsked();
     two.second.fetches->AnswerIfAsked();
     two.first.fetches->AnswerIfAsked();
+    two.first.fetches->Prepare(1, false);
+    two.second.fetches->Prepare(1, false);
+    two.second.fetches->Prepare(2, false);
+    two.first.fetches->Prepare(2, false);
   }
-  SUBCASE("before the next phase") {}
-  two.first.fetches->Prepare(1, false);
-  two.second.fetches->Prepare(1, false);
-  two.second.fetches->Prepare(2, false);
-  two.first.fetches->Prepare(2, false);
+  SUBCASE("before the rows are taken") {
+    std::thread other([&] {
+      two.second.fetches->Prepare(1, false);
+      two.second.fetches->Prepare(2, false);
+    });
+    two.first.fetches->Prepare(1, false);
+    two.first.fetches->Prepare(2, false);
+    other.join();
+  }
   for (Process* const process : {&two.first, &two.second}) {
     CHECK(process->collective.there.empty());
     CHECK(process->WrongOf(0, 0) == 0);
