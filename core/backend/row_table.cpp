@@ -415,7 +415,8 @@ void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const 
 
 void RowTable::ReadHere(int column, int64_t first, int64_t n, float* to) const {
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
-  if (IsArray() && !is_dealt_) {
+  // Of a group's table no row stays that nobody wrote: its process may not have paid for it.
+  if (IsArray() && owners_ == nullptr) {
     Fill(first, n);
     const float* from = array_.Record(first) + column * width_;
     for (int64_t i = 0; i < n; ++i, from += record_floats_, to += width_) {

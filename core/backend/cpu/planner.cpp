@@ -451,7 +451,10 @@ void Planner::PlanQuestions() {
   for (size_t p = 0; p < plan_.phases.size(); ++p) {
     for (const Node* const node : schedule_.phases[p].nodes) {
       if (!variables_.AsksForRows(*node)) continue;
-      const int known = At(*node->input(1).node).phase;
+      const Node& indices = *node->input(1).node;
+      // Of a read that is overwritten the prologue makes a copy.
+      const int known =
+          std::max(At(indices).phase, indices.op().source == ValueSource::kRead ? 0 : -1);
       asked[p] = std::max(asked[p], static_cast<size_t>(known + 1));
     }
     for (size_t before = asked[p]; before < p; ++before) {

@@ -246,7 +246,7 @@ class CpuProgram final : public Program {
   // one is on its way before anything of theirs is waited for.
   void Prepare(size_t index) {
     const PhasePlan& phase = plan_.phases[index];
-    fetches_->Prepare(index, AsksOthers(phase));
+    fetches_->Prepare(index, !phase.gathers.empty() || guard_phase_ == index);
     if (phase.level < Level::kGlobal) return;
     const auto at = [this](Buffer buffer, int replica) {
       return static_cast<char*>(const_cast<void*>(AddressOf(buffer, replica, 0)));

@@ -291,7 +291,7 @@ void RowFetches::Prepare(size_t phase, bool gives) {
     fetches_[of]->Ask();
     asked_.push_back(fetches_[of].get());
   }
-  if (std::find(asks.begin(), asks.end(), phase) != asks.end()) TakeAll();
+  if (gives || std::find(asks.begin(), asks.end(), phase) != asks.end()) TakeAll();
 }
 
 void RowFetches::TakeAll() {

@@ -309,7 +309,7 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const std::optional<RowKeeping> keeping = context_.RowsKept();
   if (context_.collective != nullptr && !keeping) {
     return CheckFitWhole(graph, options.whole_table_bytes,
-                         "the devices of a group keep all of a table",
+                         "each host of a group's devices has all of a table",
                          "--device cpu: each process keeps its own rows, those that were written");
   }
   if (context_.options.run_config.checkpoint_format == "checkpoint") {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/backend/bind.h"
+#include "core/backend/cpu/program.h"
 #include "core/backend/row_table.h"
 #include "core/backend/schedule.h"
 #include "core/ops/all_ops.h"
@@ -220,6 +221,24 @@ TEST_CASE("what is asked for of several phases comes in the order of its message
   CHECK(two.second.collective.there.empty());
 }
 
+TEST_CASE("a phase that gives something else when it begins leaves no question open") {
+  TwoProcesses two;
+  for (Process* const process : {&two.first, &two.second}) {
+    process->ids = {{1, 2, 3, 30}};
+    process->phases.resize(2);
+    process->phases[0].asks = {1};
+    process->phases[1].jobs = {process->JobOf(0, 0)};
+    process->Compile();
+  }
+  std::thread other([&] { two.second.fetches->Prepare(0, true); });
+  two.first.fetches->Prepare(0, true);
+  other.join();
+  CHECK(two.first.collective.there.empty());
+  CHECK(two.second.collective.there.empty());
+  two.first.fetches->Prepare(1, false);
+  CHECK(two.first.WrongOf(0, 0) == 0);
+}
+
 TEST_CASE("what needs no rows of others is computed between the question and their lookup") {
   const OpRegistry registry(ops::AllOps());
   Graph graph(registry);
@@ -254,6 +273,49 @@ TEST_CASE("what needs no rows of others is computed between the question and the
         std::map<std::string, int>{{"twice", 1}, {"dense", 2}, {"rows", 3}, {"sum", 3}});
   options.may_ask = std::exchange(options.asks, {});
   CHECK(phases().at("rows") == 1);
+}
+
+TEST_CASE("numbers that the step writes over are asked for as it found them") {
+  TwoProcesses two;
+  const OpRegistry registry(ops::AllOps());
+  constexpr int64_t kIds = 4;
+  int64_t wrong[2] = {};
+  const auto run = [&](int rank) {
+    Process& process = rank == 0 ? two.first : two.second;
+    Graph graph(registry);
+    VariableStore variables;
+    variables.SetTable(process.columns[0].table);
+    Variable* const table =
+        graph.AddVariable("t", DType::kFloat, {kAskedRows, kAskedWidth}, graph.Scalar(0.0F));
+    Variable* const next = graph.AddVariable("next", DType::kInt64, {kIds}, graph.Scalar(0.0F));
+    Tensor first(DType::kInt64, {kIds});
+    for (int64_t i = 0; i < kIds; ++i) first.data<int64_t>()[i] = 6 * i;
+    variables.Set("next", first);
+    Tensor three(DType::kInt64, {kIds});
+    std::fill_n(three.data<int64_t>(), kIds, 3);
+    const Value rows = ops::ResourceGather(table->handle, next->value, "rows");
+    Node* const moved =
+        graph.AddNode("AssignAddVariableOp", {next->handle, graph.Constant(three)}, {}, "moved");
+    const ProgramSpec spec{&graph, {}, {rows, next->value}, {moved}, {}};
+    const std::unique_ptr<Program> program = MakeCpuBackend()->Compile(
+        spec, {.replicas = 2, .collective = &process.collective}, variables);
+    const std::vector<StepFeeds> steps(3);
+    int64_t step = 0;
+    for (const StepResult& result : program->Run(steps)) {
+      const Tensor& found = result.fetches[0][0];
+      for (int64_t i = 0; i < kIds; ++i) {
+        const auto row = static_cast<float>(6 * i + 3 * step);
+        if (found.data<float>()[i * kAskedWidth] != -row) ++wrong[rank];
+      }
+      ++step;
+    }
+    if (step != 3) ++wrong[rank];
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+  CHECK(wrong[0] == 0);
+  CHECK(wrong[1] == 0);
 }
 
 }  // namespace tpuest
