@@ -31,6 +31,16 @@ constexpr std::string_view kTemporary = ".tmp.";
 
 namespace fs = std::filesystem;
 
+// The process whose file of a temporary name it is.
+std::optional<pid_t> WriterOf(std::string_view name) {
+  const size_t at = name.rfind(kTemporary);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::optional<pid_t> writer = WholeNumber<pid_t>(name.substr(at + kTemporary.size()));
+  return writer && *writer > 0 ? writer : std::nullopt;
+}
+
+bool IsRunning(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
+
 void WriteAll(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     NeedReady(fd, For::kWriting, path);
@@ -245,12 +255,13 @@ bool IsTemporaryName(std::string_view name) {
 }
 
 bool HasLostWriter(std::string_view name) {
-  const size_t at = name.rfind(kTemporary);
-  if (at == std::string_view::npos) return false;
-  const std::string_view digits = name.substr(at + kTemporary.size());
-  const std::optional<pid_t> writer = WholeNumber<pid_t>(digits);
-  if (!writer || *writer <= 0) return false;
-  return ::kill(*writer, 0) != 0 && errno == ESRCH;
+  const std::optional<pid_t> writer = WriterOf(name);
+  return writer && !IsRunning(*writer);
+}
+
+bool HasOtherWriter(std::string_view name) {
+  const std::optional<pid_t> writer = WriterOf(name);
+  return writer && *writer != ::getpid() && IsRunning(*writer);
 }
 
 std::string JoinPath(std::string_view folder, std::string_view name) {

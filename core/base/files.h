@@ -45,6 +45,8 @@ void RenameFolder(const std::string& from, const std::string& to, bool fsync = t
 [[nodiscard]] bool IsTemporaryName(std::string_view name);
 // Whether it is one of a process of this machine that does not run any more.
 [[nodiscard]] bool HasLostWriter(std::string_view name);
+// Whether it is one of a process of this machine that runs and is not this one.
+[[nodiscard]] bool HasOtherWriter(std::string_view name);
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
 [[nodiscard]] std::string DirName(std::string_view path);
 [[nodiscard]] std::string BaseName(std::string_view path);

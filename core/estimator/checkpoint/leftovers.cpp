@@ -123,7 +123,10 @@ void RemoveLeftovers(const std::string& model_dir) {
   RemoveFile(SharedPath(model_dir));
   for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
     const std::string path = JoinPath(PrivateDir(model_dir), name);
-    if (IsTemporaryName(name) && !path.starts_with(BadRecordsPath(model_dir))) RemoveFile(path);
+    if (!IsTemporaryName(name) || path.starts_with(BadRecordsPath(model_dir))) continue;
+    // A run that is over writes its end without the lock.
+    if (path.starts_with(RunJsonPath(model_dir)) && HasOtherWriter(name)) continue;
+    RemoveFile(path);
   }
   // An evaluation beside the run may write it.
   RemoveLostParts(BadRecordsPath(model_dir));

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -110,6 +112,20 @@ TEST_CASE("what a killed process left half-written is removed") {
   TrainTo(LinearModel(), Options(folder.path()), 1);
   CHECK(!FileExists(folder.File("model.ckpt-3.index.tmp.12345")));
   CHECK(FileExists(folder.File("keep.tmp.12345")));
+}
+
+TEST_CASE("the run.json that another process writes stays, that of a lost one goes") {
+  TemporaryFolder folder;
+  MakeDirectories(folder.File(".tpuest"));
+  const std::string begun = folder.File(".tpuest/run.json.tmp.");
+  constexpr int kNobody = 4194399;  // no process has so high a number
+  for (const int writer : {::getppid(), kNobody, ::getpid()}) {
+    WriteFileAtomically(begun + std::to_string(writer), "half");
+  }
+  TrainTo(LinearModel(), Options(folder.path()), 1);
+  CHECK(FileExists(begun + std::to_string(::getppid())));
+  CHECK(!FileExists(begun + std::to_string(kNobody)));
+  CHECK(!FileExists(begun + std::to_string(::getpid())));
 }
 
 TEST_CASE("a checkpoint of another model is told with both shapes") {
