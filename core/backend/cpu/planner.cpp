@@ -458,7 +458,7 @@ void Planner::PlanQuestions() {
       asked[p] = std::max(asked[p], static_cast<size_t>(known + 1));
     }
     for (size_t before = asked[p]; before < p; ++before) {
-      if (plan_.phases[before].level >= Level::kRowUpdate) asked[p] = before + 1;
+      if (IsOfUpdates(plan_.phases[before])) asked[p] = before + 1;
     }
     if (!plan_.phases[p].fetches.jobs.empty()) {
       plan_.phases[asked[p]].fetches.asks.push_back(p);

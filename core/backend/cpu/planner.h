@@ -53,6 +53,10 @@ struct PhasePlan {
   StagedWork work;                 // the other levels
   std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
 };
+// Whether variables are written in it.
+[[nodiscard]] inline bool IsOfUpdates(const PhasePlan& phase) {
+  return phase.level >= Level::kRowUpdate;
+}
 
 // A variable that updates write, and how far its values may be from 0 for UpdateGate to be sure.
 struct WrittenVariable {

@@ -67,8 +67,7 @@ class CpuProgram final : public Program {
       stages_.push_back(phase.work.Stages(options.threads));
     }
     constant_strings_ = ConstantStrings(*bound_.graph);
-    writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(),
-                          [](const PhasePlan& phase) { return IsOfUpdates(phase); });
+    writes_ = std::any_of(plan_.phases.begin(), plan_.phases.end(), IsOfUpdates);
     terms_ = {.here = here_,
               .blocks = static_cast<int>(schedule_.blocks),
               .at = [this](Buffer buffer, int replica, int block) {
@@ -110,8 +109,6 @@ class CpuProgram final : public Program {
   }
 
  private:
-  static bool IsOfUpdates(const PhasePlan& phase) { return phase.level >= Level::kRowUpdate; }
-
   [[nodiscard]] bool GateAsksOthers() const { return gate_ && gate_->asks_others(); }
   // The phase on whose way to other processes goes what the guard is: the first that asks them for
   // something when it is known. None where nobody is asked, or the gate does it.
