@@ -9,7 +9,7 @@ import sys
 import time
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
 tables, rows, dimension, batch = map(int, sys.argv[1:5])
 tf.random.set_seed(1)
@@ -18,8 +18,14 @@ bottom = [tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(16, "relu")]
 top = [tf.keras.layers.Dense(128, "relu"), tf.keras.layers.Dense(64, "relu"), tf.keras.layers.Dense(1)]
 sparse = tf.keras.optimizers.legacy.Adagrad(0.05)
 dense = tf.keras.optimizers.legacy.SGD(0.01)
-batches = [(tf.random.normal([batch, 13]), tf.random.uniform([batch, tables], 0, rows, tf.int32),
-            tf.cast(tf.random.uniform([batch, 1], 0, 2, tf.int32), tf.float32)) for _ in range(16)]
+batches = [
+    (
+        tf.random.normal([batch, 13]),
+        tf.random.uniform([batch, tables], 0, rows, tf.int32),
+        tf.cast(tf.random.uniform([batch, 1], 0, 2, tf.int32), tf.float32),
+    )
+    for _ in range(16)
+]
 
 
 @tf.function

@@ -13,12 +13,13 @@ tables, rows, dimension, batch = map(int, sys.argv[1:5])
 torch.manual_seed(1)
 bags = nn.ModuleList(nn.EmbeddingBag(rows, dimension, mode="sum", sparse=True) for _ in range(tables))
 bottom = nn.Sequential(nn.Linear(13, 64), nn.ReLU(), nn.Linear(64, 16), nn.ReLU())
-top = nn.Sequential(nn.Linear(16 + tables * dimension, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(),
-                    nn.Linear(64, 1))
+top = nn.Sequential(nn.Linear(16 + tables * dimension, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 1))
 sparse = torch.optim.Adagrad(bags.parameters(), lr=0.05)
 dense = torch.optim.SGD([*bottom.parameters(), *top.parameters()], lr=0.01)
-batches = [(torch.randn(batch, 13), torch.randint(rows, (tables, batch, 1)),
-            torch.randint(2, (batch, 1)).float()) for _ in range(16)]
+batches = [
+    (torch.randn(batch, 13), torch.randint(rows, (tables, batch, 1)), torch.randint(2, (batch, 1)).float())
+    for _ in range(16)
+]
 
 
 def step(numbers, ids, labels):

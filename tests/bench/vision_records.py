@@ -51,5 +51,6 @@ def write(path, side, count):
             label = feature(b"label", field(3, field(1, varint(draw.randrange(1000)))))
             example = field(1, image + label)
             size = struct.pack("<Q", len(example))
-            file.write(size + struct.pack("<I", masked_crc32c(size)) + example +
-                       struct.pack("<I", masked_crc32c(example)))
+            file.write(
+                size + struct.pack("<I", masked_crc32c(size)) + example + struct.pack("<I", masked_crc32c(example))
+            )

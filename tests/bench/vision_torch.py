@@ -15,8 +15,10 @@ name, side, batch, precision = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), 
 
 
 def normalized(before, after, size, stride=1, groups=1, activation=None, bias=False):
-    layers = [nn.Conv2d(before, after, size, stride, size // 2, groups=groups, bias=bias),
-              nn.BatchNorm2d(after, momentum=0.01, eps=1e-3)]
+    layers = [
+        nn.Conv2d(before, after, size, stride, size // 2, groups=groups, bias=bias),
+        nn.BatchNorm2d(after, momentum=0.01, eps=1e-3),
+    ]
     return nn.Sequential(*layers, *([activation()] if activation else []))
 
 
@@ -36,9 +38,9 @@ class Bottleneck(nn.Module):
         self.main = nn.Sequential(
             normalized(before, filters, 1, stride, activation=relu, bias=True),
             normalized(filters, filters, 3, activation=relu, bias=True),
-            normalized(filters, 4 * filters, 1, bias=True))
-        self.shortcut = (normalized(before, 4 * filters, 1, stride, bias=True) if first
-                         else nn.Identity())
+            normalized(filters, 4 * filters, 1, bias=True),
+        )
+        self.shortcut = normalized(before, 4 * filters, 1, stride, bias=True) if first else nn.Identity()
 
     def forward(self, x):
         return torch.relu(self.main(x) + self.shortcut(x))
@@ -49,8 +51,9 @@ class Inverted(nn.Module):
         super().__init__()
         width = before * expansion
         expand = [normalized(before, width, 1, activation=relu6)] if expansion > 1 else []
-        self.main = nn.Sequential(*expand, normalized(width, width, 3, stride, width, relu6),
-                                  normalized(width, after, 1))
+        self.main = nn.Sequential(
+            *expand, normalized(width, width, 3, stride, width, relu6), normalized(width, after, 1)
+        )
         self.adds = before == after and stride == 1
 
     def forward(self, x):
@@ -70,9 +73,15 @@ def resnet50():
 def mobilenet_v2():
     layers = [normalized(3, 32, 3, 2, activation=relu6)]
     before = 32
-    for expansion, filters, count, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2),
-                                              (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2),
-                                              (6, 320, 1, 1)):
+    for expansion, filters, count, stride in (
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ):
         for i in range(count):
             layers.append(Inverted(before, filters, expansion, stride if i == 0 else 1))
             before = filters

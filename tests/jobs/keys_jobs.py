@@ -1,4 +1,5 @@
-"""The jobs in which tests/jobs/keys changes one key at a time."""
+"""The jobs in which tests/jobs/keys.py changes one key at a time."""
+
 from keys_base import COMMANDS, DEEP
 from keys_columns import feature_column_fixtures
 from keys_embeddings import embedding_fixtures
@@ -9,13 +10,17 @@ from keys_models import model_fixtures
 from keys_optimizers import optimizer_fixtures
 from keys_runs import run_fixtures
 
-__all__ = ['COMMANDS', 'EXPORTED', 'SETUPS', 'fixtures']
+__all__ = ["COMMANDS", "EXPORTED", "SETUPS", "fixtures"]
 
 # What is run before a fixture, for the files that it needs: jobs, and what is done with them.
-EXPORTED = 'run/export/*'  # is moved to `model`
-SETUPS = {'trained': [(DEEP, ['train', 'setup.yaml', '--model-dir', name, f'run_config.tf_random_seed={seed}'])
-                      for name, seed in (('first', 1), ('second', 2))],
-          'exported': [(DEEP, ['train', 'setup.yaml', '-q']), (DEEP, ['export', 'setup.yaml', '-q'])]}
+EXPORTED = "run/export/*"  # is moved to `model`
+SETUPS = {
+    "trained": [
+        (DEEP, ["train", "setup.yaml", "--model-dir", name, f"run_config.tf_random_seed={seed}"])
+        for name, seed in (("first", 1), ("second", 2))
+    ],
+    "exported": [(DEEP, ["train", "setup.yaml", "-q"]), (DEEP, ["export", "setup.yaml", "-q"])],
+}
 
 
 def fixtures():

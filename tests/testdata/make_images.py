@@ -20,23 +20,25 @@ HEIGHT, WIDTH = 37, 29
 TABLE = []
 for byte in range(256):
     for _ in range(8):
-        byte = byte >> 1 ^ (0x82f63b78 if byte & 1 else 0)
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
     TABLE.append(byte)
 
 
 def crc32c(content):
-    crc = 0xffffffff
+    crc = 0xFFFFFFFF
     for byte in content:
         crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
-    return crc ^ 0xffffffff
+    return crc ^ 0xFFFFFFFF
 
 
 def drawn(channels, top=255, dtype=np.uint8):
     """Slopes, an edge and a little noise, another in each channel."""
     rng = np.random.RandomState(channels)
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
-    planes = [np.clip((x * (c + 3) + y * (5 - c)) / 250 + (x + y * (c + 1) > 40) * 0.3 - rng.rand(HEIGHT, WIDTH) * 0.1,
-                      0, 1) for c in range(channels)]
+    planes = [
+        np.clip((x * (c + 3) + y * (5 - c)) / 250 + (x + y * (c + 1) > 40) * 0.3 - rng.rand(HEIGHT, WIDTH) * 0.1, 0, 1)
+        for c in range(channels)
+    ]
     return (np.stack(planes, -1) * top).astype(dtype)
 
 
@@ -58,19 +60,27 @@ def bmp(pixels, top_down):
     rows = swapped if top_down else swapped[::-1]
     fill = b"\0" * (-width * channels % 4)
     body = b"".join(row.tobytes() + fill for row in rows)
-    head = struct.pack("<IiiHHIIiiII", 40, width, -height if top_down else height, 1, channels * 8, 0, len(body), 0, 0, 0, 0)
+    head = struct.pack(
+        "<IiiHHIIiiII", 40, width, -height if top_down else height, 1, channels * 8, 0, len(body), 0, 0, 0, 0
+    )
     return b"BM" + struct.pack("<IHHI", 54 + len(body), 0, 0, 54) + head + body
 
 
 def interlaced(pixels):
     """A PNG in Adam7's seven passes, which neither of the two writes."""
+
     def chunk(name, content):
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
     passes = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
     rows = [b"\0" + row.tobytes() for y, x, dy, dx in passes for row in pixels[y::dy, x::dx]]
     head = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 1)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"".join(rows))) +
-            chunk(b"IEND", b""))
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(b"".join(rows)))
+        + chunk(b"IEND", b"")
+    )
 
 
 def main():
@@ -115,15 +125,29 @@ def main():
                 continue
             pixels.append(dict(file=name, channels=channels, shape=list(image.shape), crc=crc32c(image.tobytes())))
     for name in ["baseline.jpg", "full.jpg", "progressive.jpg", "gray.jpg", "cmyk.jpg", "adobe.jpg"]:
-        for y, x, height, width in [(0, 0, HEIGHT, WIDTH), (3, 5, 20, 11), (16, 16, 21, 13), (30, 9, 1, 1), (7, 0, 9, 29)]:
+        for y, x, height, width in [
+            (0, 0, HEIGHT, WIDTH),
+            (3, 5, 20, 11),
+            (16, 16, 21, 13),
+            (30, 9, 1, 1),
+            (7, 0, 9, 29),
+        ]:
             with open(os.path.join(OUT, name), "rb") as jpeg:
                 image = tf.io.decode_and_crop_jpeg(jpeg.read(), [y, x, height, width]).numpy()
-            pixels.append(dict(file=name, channels=0, crop=[y, x, height, width], shape=list(image.shape),
-                               crc=crc32c(image.tobytes())))
+            pixels.append(
+                dict(
+                    file=name,
+                    channels=0,
+                    crop=[y, x, height, width],
+                    shape=list(image.shape),
+                    crc=crc32c(image.tobytes()),
+                )
+            )
     for ratio in [2, 8]:
         image = tf.io.decode_jpeg(files["baseline.jpg"], ratio=ratio).numpy()
-        pixels.append(dict(file="baseline.jpg", channels=0, ratio=ratio, shape=list(image.shape),
-                           crc=crc32c(image.tobytes())))
+        pixels.append(
+            dict(file="baseline.jpg", channels=0, ratio=ratio, shape=list(image.shape), crc=crc32c(image.tobytes()))
+        )
     slow = tf.io.decode_jpeg(files["baseline.jpg"], dct_method="INTEGER_ACCURATE", fancy_upscaling=False).numpy()
     pixels.append(dict(file="baseline.jpg", channels=0, plain=True, shape=list(slow.shape), crc=crc32c(slow.tobytes())))
     with open(os.path.join(OUT, "pixels.json"), "w") as out:

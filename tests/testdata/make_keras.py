@@ -48,10 +48,12 @@ def note(name, path, model):
         if isinstance(found, h5py.Dataset) and not at.startswith(("optimizer", "metrics")):
             datasets[at] = as_json(found[()])
 
-    content = open(path, "rb").read()
+    with open(path, "rb") as file:
+        content = file.read()
     if content[:2] == b"PK":
         import io
         import zipfile
+
         source = io.BytesIO(zipfile.ZipFile(path).read("model.weights.h5"))
     else:
         source = path
@@ -60,11 +62,19 @@ def note(name, path, model):
             file.visititems(visit)
     with gzip.GzipFile(os.path.join(OUT, PREFIX + name + ".gz"), "wb", 9, mtime=0) as packed:
         packed.write(content)
-    everything = json.load(open(EXPECTED)) if os.path.exists(EXPECTED) else {}
+    everything = {}
+    if os.path.exists(EXPECTED):
+        with open(EXPECTED) as file:
+            everything = json.load(file)
     everything[PREFIX + name] = dict(layers=[layer.name for layer in model.layers], datasets=datasets)
     with open(EXPECTED, "w") as out:
-        out.write("{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(everything[key], sort_keys=True)}"
-                                      for key in sorted(everything)) + "\n}\n")
+        out.write(
+            "{\n"
+            + ",\n".join(
+                f"{json.dumps(key)}: {json.dumps(everything[key], sort_keys=True)}" for key in sorted(everything)
+            )
+            + "\n}\n"
+        )
 
 
 def base(trainable=True):
@@ -95,9 +105,15 @@ def nested(trainable=True, compiled=False):
 
 def denses():
     """Three layers of one class, and others between them, of which one has no weights."""
-    model = keras.Sequential([
-        L.Dense(2, activation="relu", name="first"), L.Dropout(0.5, name="drop"),
-        L.Dense(3, name="second"), L.BatchNormalization(name="norm"), L.Dense(1, name="third")])
+    model = keras.Sequential(
+        [
+            L.Dense(2, activation="relu", name="first"),
+            L.Dropout(0.5, name="drop"),
+            L.Dense(3, name="second"),
+            L.BatchNormalization(name="norm"),
+            L.Dense(1, name="third"),
+        ]
+    )
     model.build((None, 2))
     return filled(model)
 
@@ -105,6 +121,7 @@ def denses():
 def branches():
     """A model of several outputs inside another, called twice, with the layers that ConvNeXt has beside Keras' own."""
     from keras.src.applications.convnext import LayerScale, StochasticDepth
+
     image = keras.Input((4, 4, 1), name="image")
     x = L.Conv2DTranspose(2, 3, dilation_rate=2, padding="same", name="wide")(image)
     x = StochasticDepth(0.25, name="depth")(LayerScale(0.5, 2, name="scale")(x))
@@ -133,16 +150,28 @@ def tabular():
     ages = L.Discretization(num_bins=4, name="ages")
     ages.adapt(np.arange(333, dtype=np.float32).reshape(-1, 1) ** 1.5 / 50)
     parts = [
-        L.Flatten()(L.Embedding(8, 2)(words(tags))), weighted(tags), sizes(size),
+        L.Flatten()(L.Embedding(8, 2)(words(tags))),
+        weighted(tags),
+        sizes(size),
         L.CategoryEncoding(4, output_mode="one_hot")(ages(age)),
-        L.StringLookup(vocabulary=["red", "green"], output_mode="multi_hot", max_tokens=5, pad_to_max_tokens=True)(color),
+        L.StringLookup(vocabulary=["red", "green"], output_mode="multi_hot", max_tokens=5, pad_to_max_tokens=True)(
+            color
+        ),
         L.HashedCrossing(6, output_mode="one_hot")([color, size]),
-        L.Hashing(5, output_mode="one_hot")(size), L.Hashing(4, mask_value="", output_mode="count")(tags)]
+        L.Hashing(5, output_mode="one_hot")(size),
+        L.Hashing(4, mask_value="", output_mode="count")(tags),
+    ]
     model = keras.Model([color, size, age, tags], L.Dense(1, name="out")(L.Concatenate()(parts)))
     model.compile(loss="mse")
-    rows = [["red"], ["green"], ["blue"]], [[7], [-3], [5]], [[31.25], [0.5], [77]], [["a", "", "zz"], ["q", "q", "yes"], ["12", "b", "a"]]
+    rows = (
+        [["red"], ["green"], ["blue"]],
+        [[7], [-3], [5]],
+        [[31.25], [0.5], [77]],
+        [["a", "", "zz"], ["q", "q", "yes"], ["12", "b", "a"]],
+    )
     dtypes = "string", "int64", "float32", "string"
     import tensorflow as tf
+
     print(model([tf.constant(x, dtype) for x, dtype in zip(rows, dtypes)]).numpy().ravel().tolist())
     return model
 
@@ -172,6 +201,7 @@ def to_json(model):
     def write(path):
         with open(path, "w") as out:
             out.write(model.to_json())
+
     return write
 
 
@@ -192,6 +222,7 @@ class Named:
 def tracked(count, **options):
     """Weights by object in groups that track their order, as Keras writes them since 3.10: many links are in
     a heap, with a tree of their names. Options are h5py's."""
+
     def write(path):
         with h5py.File(path, "w", **options) as file:
             layers = file.create_group("layers", track_order=True)
@@ -200,6 +231,7 @@ def tracked(count, **options):
                 group = layers.create_group(name, track_order=True).create_group("vars", track_order=True)
                 group.attrs["name"] = f"layer_{i}"
                 group.create_dataset("0", data=np.array([i, -i], np.float32))
+
     return write
 
 

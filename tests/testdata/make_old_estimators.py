@@ -5,6 +5,7 @@ events that take much room and say nothing of the model are left out.
 
     python make_old_estimators.py [FOLDER...]
 """
+
 import csv
 import glob
 import os
@@ -87,7 +88,9 @@ def write_records():
     train = tf.train
     with tf.io.TFRecordWriter(RECORDS) as writer:
         for i in range(len(labels)):
-            feature = {name: train.Feature(float_list=train.FloatList(value=[features[name][i]])) for name in ("age", "fare")}
+            feature = {
+                name: train.Feature(float_list=train.FloatList(value=[features[name][i]])) for name in ("age", "fare")
+            }
             for name in ("sex", "town"):
                 feature[name] = train.Feature(bytes_list=train.BytesList(value=[features[name][i].encode()]))
             feature["survived"] = train.Feature(int64_list=train.Int64List(value=[labels[i]]))
@@ -123,6 +126,7 @@ def lines():
 
 def read_lines():
     """Features that no column reads, in batches of lines."""
+
     def rows(batch):
         columns = tf.io.decode_csv(batch, [[0.0], [0.0], [""], [""], [0]], na_value="?")
         return dict(zip(["age", "fare", "sex", "town"], columns)), tf.cast(columns[4], tf.float32)
@@ -205,9 +209,14 @@ def train(name, make, as_meta=True, input_fn=input_fn):
         return
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
-    config = tf.estimator.RunConfig(model_dir=folder, tf_random_seed=1, save_checkpoints_steps=10,
-                                    log_step_count_steps=5, save_summary_steps=4,
-                                    keep_checkpoint_max=1)
+    config = tf.estimator.RunConfig(
+        model_dir=folder,
+        tf_random_seed=1,
+        save_checkpoints_steps=10,
+        log_step_count_steps=5,
+        save_summary_steps=4,
+        keep_checkpoint_max=1,
+    )
     estimator = make(config)
     estimator.train(input_fn, max_steps=20)
     # What tests/jobs/migrate.yaml expects of an evaluation.
@@ -228,68 +237,130 @@ def main():
     age_group = COLUMN.bucketized_column(age, [12, 30, 45])
     cross = COLUMN.crossed_column([age_group, "sex"], 20)
     legacy = tf.keras.optimizers.legacy
-    train("linear", lambda config: tf.estimator.LinearClassifier(
-        [sex, town, age_group, cross, fare], config=config))
-    train("dnn", lambda config: tf.estimator.DNNClassifier(
-        [8, 4], [age, fare, COLUMN.indicator_column(sex), COLUMN.embedding_column(town, 3)],
-        dropout=0.25, batch_norm=True, activation_fn=tf.nn.tanh,
-        optimizer=lambda: legacy.Adam(0.01, epsilon=1e-5), config=config))
-    train("combined", lambda config: tf.estimator.DNNLinearCombinedClassifier(
-        linear_feature_columns=[sex], dnn_feature_columns=[age, age_group], dnn_hidden_units=[4],
-        n_classes=3, config=config))
+    train("linear", lambda config: tf.estimator.LinearClassifier([sex, town, age_group, cross, fare], config=config))
+    train(
+        "dnn",
+        lambda config: tf.estimator.DNNClassifier(
+            [8, 4],
+            [age, fare, COLUMN.indicator_column(sex), COLUMN.embedding_column(town, 3)],
+            dropout=0.25,
+            batch_norm=True,
+            activation_fn=tf.nn.tanh,
+            optimizer=lambda: legacy.Adam(0.01, epsilon=1e-5),
+            config=config,
+        ),
+    )
+    train(
+        "combined",
+        lambda config: tf.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=[sex],
+            dnn_feature_columns=[age, age_group],
+            dnn_hidden_units=[4],
+            n_classes=3,
+            config=config,
+        ),
+    )
     write_records()
-    train("parsed", lambda config: tf.estimator.LinearClassifier([sex, town, fare], config=config),
-          input_fn=parsed_rows)
-    train("parsed_batches", lambda config: tf.estimator.DNNRegressor(
-        [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
-          as_meta=False, input_fn=parsed_batches)
+    train(
+        "parsed", lambda config: tf.estimator.LinearClassifier([sex, town, fare], config=config), input_fn=parsed_rows
+    )
+    train(
+        "parsed_batches",
+        lambda config: tf.estimator.DNNRegressor([4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
+        as_meta=False,
+        input_fn=parsed_batches,
+    )
     os.remove(RECORDS)
-    train("lines", lambda config: tf.estimator.LinearClassifier([sex, town, age_group, fare], config=config),
-          input_fn=lines)
-    train("lines_in_batches", lambda config: tf.estimator.DNNRegressor(
-        [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
-          as_meta=False, input_fn=read_lines)
-    train("regressor", lambda config: tf.estimator.DNNRegressor(
-        [4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
-          as_meta=False)
+    train(
+        "lines",
+        lambda config: tf.estimator.LinearClassifier([sex, town, age_group, fare], config=config),
+        input_fn=lines,
+    )
+    train(
+        "lines_in_batches",
+        lambda config: tf.estimator.DNNRegressor([4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
+        as_meta=False,
+        input_fn=read_lines,
+    )
+    train(
+        "regressor",
+        lambda config: tf.estimator.DNNRegressor([4], [fare], optimizer=lambda: legacy.SGD(0.001), config=config),
+        as_meta=False,
+    )
     version_1 = tf.compat.v1.estimator
     optimizers = tf.compat.v1.train
-    train("v1_linear", lambda config: version_1.LinearClassifier(
-        [sex, town, age_group, cross, fare], config=config))
-    train("v1_dnn", lambda config: version_1.DNNClassifier(
-        [8, 4], [age, fare, COLUMN.indicator_column(sex), COLUMN.embedding_column(town, 3)],
-        batch_norm=True, activation_fn=tf.nn.tanh,
-        optimizer=optimizers.AdamOptimizer(0.01, epsilon=1e-5), config=config))
-    train("v1_combined", lambda config: version_1.DNNLinearCombinedRegressor(
-        linear_feature_columns=[sex], dnn_feature_columns=[age, COLUMN.embedding_column(town, 3)],
-        dnn_hidden_units=[4], linear_optimizer=optimizers.AdamOptimizer(0.02),
-        dnn_optimizer=optimizers.AdamOptimizer(0.01), config=config))
-    train("v1_baseline", lambda config: version_1.BaselineClassifier(
-        n_classes=3, optimizer=optimizers.MomentumOptimizer(0.01, 0.9), config=config))
+    train("v1_linear", lambda config: version_1.LinearClassifier([sex, town, age_group, cross, fare], config=config))
+    train(
+        "v1_dnn",
+        lambda config: version_1.DNNClassifier(
+            [8, 4],
+            [age, fare, COLUMN.indicator_column(sex), COLUMN.embedding_column(town, 3)],
+            batch_norm=True,
+            activation_fn=tf.nn.tanh,
+            optimizer=optimizers.AdamOptimizer(0.01, epsilon=1e-5),
+            config=config,
+        ),
+    )
+    train(
+        "v1_combined",
+        lambda config: version_1.DNNLinearCombinedRegressor(
+            linear_feature_columns=[sex],
+            dnn_feature_columns=[age, COLUMN.embedding_column(town, 3)],
+            dnn_hidden_units=[4],
+            linear_optimizer=optimizers.AdamOptimizer(0.02),
+            dnn_optimizer=optimizers.AdamOptimizer(0.01),
+            config=config,
+        ),
+    )
+    train(
+        "v1_baseline",
+        lambda config: version_1.BaselineClassifier(
+            n_classes=3, optimizer=optimizers.MomentumOptimizer(0.01, 0.9), config=config
+        ),
+    )
     with open(os.path.join(HERE, "ports.txt"), "w") as file:
         file.write("Southampton\nCherbourg\n")
-    known = COLUMN.categorical_column_with_vocabulary_file(
-        "town", os.path.join(HERE, "ports.txt"), num_oov_buckets=2)
-    train("v1_averages", lambda config: version_1.LinearClassifier(
-        [known, fare], optimizer=lambda: AveragedAdam(0.05), config=config))
+    known = COLUMN.categorical_column_with_vocabulary_file("town", os.path.join(HERE, "ports.txt"), num_oov_buckets=2)
+    train(
+        "v1_averages",
+        lambda config: version_1.LinearClassifier([known, fare], optimizer=lambda: AveragedAdam(0.05), config=config),
+    )
     global ROWS
     ROWS = more_passengers
     floor = COLUMN.categorical_column_with_identity("floor", 5, default_value=3)
     port = COLUMN.categorical_column_with_vocabulary_list(
-        "town", ["Cherbourg", "Queenstown", "Southampton"], default_value=1)
+        "town", ["Cherbourg", "Queenstown", "Southampton"], default_value=1
+    )
     priced = COLUMN.weighted_categorical_column(sex, "fare")
-    train("extras", lambda config: tf.estimator.DNNLinearCombinedClassifier(
-        linear_feature_columns=[port, floor, priced], weight_column="weight",
-        dnn_feature_columns=[age, COLUMN.embedding_column(sex, 3, max_norm=0.5)], dnn_hidden_units=[4],
-        dnn_activation_fn=tf.nn.tanh,
-        linear_optimizer=lambda: legacy.RMSprop(0.01, centered=True, clipvalue=0.1),
-        dnn_optimizer=lambda: legacy.SGD(0.01, momentum=0.9, nesterov=True, clipnorm=0.5), config=config))
-    train("crossed", lambda config: tf.estimator.DNNLinearCombinedClassifier(
-        linear_feature_columns=[age_group, port, COLUMN.crossed_column(["town", age_group, "sex"], 20),
-                                COLUMN.crossed_column(["floor", port], 30)],
-        dnn_feature_columns=[age_group, COLUMN.embedding_column(sex, 3, trainable=False)],
-        dnn_hidden_units=[4], linear_optimizer=lambda: legacy.SGD(0.02),
-        dnn_optimizer=lambda: legacy.Adam(0.01, epsilon=1e-3), config=config))
+    train(
+        "extras",
+        lambda config: tf.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=[port, floor, priced],
+            weight_column="weight",
+            dnn_feature_columns=[age, COLUMN.embedding_column(sex, 3, max_norm=0.5)],
+            dnn_hidden_units=[4],
+            dnn_activation_fn=tf.nn.tanh,
+            linear_optimizer=lambda: legacy.RMSprop(0.01, centered=True, clipvalue=0.1),
+            dnn_optimizer=lambda: legacy.SGD(0.01, momentum=0.9, nesterov=True, clipnorm=0.5),
+            config=config,
+        ),
+    )
+    train(
+        "crossed",
+        lambda config: tf.estimator.DNNLinearCombinedClassifier(
+            linear_feature_columns=[
+                age_group,
+                port,
+                COLUMN.crossed_column(["town", age_group, "sex"], 20),
+                COLUMN.crossed_column(["floor", port], 30),
+            ],
+            dnn_feature_columns=[age_group, COLUMN.embedding_column(sex, 3, trainable=False)],
+            dnn_hidden_units=[4],
+            linear_optimizer=lambda: legacy.SGD(0.02),
+            dnn_optimizer=lambda: legacy.Adam(0.01, epsilon=1e-3),
+            config=config,
+        ),
+    )
     ROWS = passengers
     train("none_of_ours", lambda config: tf.estimator.Estimator(own_model_fn, config=config))
 

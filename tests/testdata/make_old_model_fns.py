@@ -6,6 +6,7 @@ set later.
 
     python make_old_model_fns.py [FOLDER...]
 """
+
 import os
 import shutil
 import sys
@@ -51,7 +52,8 @@ def train_op(optimizer, loss, clip=None):
 
 def spec(mode, loss, optimizer, clip=None):
     return V1.estimator.EstimatorSpec(
-        mode, loss=loss, train_op=train_op(optimizer(), loss, clip) if mode == "train" else None)
+        mode, loss=loss, train_op=train_op(optimizer(), loss, clip) if mode == "train" else None
+    )
 
 
 def conv(features, labels, mode, params):
@@ -63,15 +65,21 @@ def conv(features, labels, mode, params):
     x = LAYERS.flatten(tf.nn.relu(x))
     logits = LAYERS.dense(x, 5)
     loss = V1.losses.sparse_softmax_cross_entropy(labels, logits)
-    return spec(mode, loss, lambda: V1.train.MomentumOptimizer(
-        V1.train.exponential_decay(0.01, V1.train.get_global_step(), 10, 0.9, staircase=True), 0.9,
-        use_nesterov=True), clip=0.5)
+    return spec(
+        mode,
+        loss,
+        lambda: V1.train.MomentumOptimizer(
+            V1.train.exponential_decay(0.01, V1.train.get_global_step(), 10, 0.9, staircase=True),
+            0.9,
+            use_nesterov=True,
+        ),
+        clip=0.5,
+    )
 
 
 def smoothed(features, labels, mode, params):
     with V1.variable_scope("model"):
-        x = LAYERS.dense(tf.cast(features, tf.float32) * (1 / 64) - 0.5, 6, activation=tf.nn.tanh,
-                         name="hidden")
+        x = LAYERS.dense(tf.cast(features, tf.float32) * (1 / 64) - 0.5, 6, activation=tf.nn.tanh, name="hidden")
         x = LAYERS.batch_normalization(x, training=mode == "train", epsilon=0.01, scale=False)
         logits = LAYERS.dense(x, 5, name="logits")
     loss = V1.losses.softmax_cross_entropy(tf.one_hot(labels, 5), logits, label_smoothing=0.1)
@@ -79,9 +87,9 @@ def smoothed(features, labels, mode, params):
 
 
 def keras(features, labels, mode, params):
-    model = tf.keras.Sequential([
-        tf.keras.layers.Dense(4, activation="relu"), tf.keras.layers.Dropout(0.25),
-        tf.keras.layers.Dense(1)])
+    model = tf.keras.Sequential(
+        [tf.keras.layers.Dense(4, activation="relu"), tf.keras.layers.Dropout(0.25), tf.keras.layers.Dense(1)]
+    )
     logits = model(tf.cast(features, tf.float32) / 255.0, training=mode == "train")
     loss = V1.losses.sigmoid_cross_entropy(labels[:, None], logits, reduction="weighted_sum")
     return spec(mode, loss, lambda: V1.train.AdagradOptimizer(0.05))
@@ -137,14 +145,24 @@ def train(name, model_fn, label=1, reference_variables=False):
     (V1.disable_resource_variables if reference_variables else V1.enable_resource_variables)()
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
-    whole_set = lambda params: tf.data.Dataset.from_tensor_slices((images()[0], images()[label])).batch(64)
-    input_fn = lambda params: whole_set(params).unbatch().shuffle(64, seed=1).repeat().batch(16)
+
+    def whole_set(params):
+        return tf.data.Dataset.from_tensor_slices((images()[0], images()[label])).batch(64)
+
+    def input_fn(params):
+        return whole_set(params).unbatch().shuffle(64, seed=1).repeat().batch(16)
 
     def make(model_dir):
-        config = V1.estimator.tpu.RunConfig(model_dir=model_dir, tf_random_seed=1, keep_checkpoint_max=1,
-                                            save_checkpoints_steps=10, save_summary_steps=5)
-        return V1.estimator.tpu.TPUEstimator(model_fn, config=config, use_tpu=False, train_batch_size=16,
-                                             eval_batch_size=64)
+        config = V1.estimator.tpu.RunConfig(
+            model_dir=model_dir,
+            tf_random_seed=1,
+            keep_checkpoint_max=1,
+            save_checkpoints_steps=10,
+            save_summary_steps=5,
+        )
+        return V1.estimator.tpu.TPUEstimator(
+            model_fn, config=config, use_tpu=False, train_batch_size=16, eval_batch_size=64
+        )
 
     make(folder).train(input_fn, max_steps=20)
     print(name, make(folder).evaluate(whole_set, steps=1))

@@ -8,7 +8,7 @@ import os
 import random
 import sys
 
-COLUMNS = "survived sex age n_siblings_spouses parch fare class deck embark_town alone".split()
+COLUMNS = ["survived", "sex", "age", "n_siblings_spouses", "parch", "fare", "class", "deck", "embark_town", "alone"]
 DECKS = {"First": "ABC", "Second": "DEF", "Third": "FG"}
 MEAN_FARE = {"First": 80.0, "Second": 22.0, "Third": 11.0}
 

@@ -37,9 +37,13 @@ def note(kind, tags, signature, inputs, outputs):
     rows = expected.setdefault(kind, [])
     rows[:] = [row for row in rows if (row["tags"], row["signature"]) != (tags, signature)]
     rows.append(
-        dict(tags=tags, signature=signature,
-             inputs={k: as_json(v) for k, v in inputs.items()},
-             outputs={k: as_json(v) for k, v in outputs.items()}))
+        dict(
+            tags=tags,
+            signature=signature,
+            inputs={k: as_json(v) for k, v in inputs.items()},
+            outputs={k: as_json(v) for k, v in outputs.items()},
+        )
+    )
 
 
 def fresh(kind):
@@ -75,46 +79,60 @@ def estimator(version):
     def model_fn(features, labels, mode, params):
         if mode == "infer" and version == 2 and params["use_tpu"]:
             y = tf.identity(
-                inference_on_tpu(compute, [features["x"]], num_batch_threads=1, max_batch_size=8,
-                                 batch_timeout_micros=100)[0], name="predictions")
+                inference_on_tpu(
+                    compute, [features["x"]], num_batch_threads=1, max_batch_size=8, batch_timeout_micros=100
+                )[0],
+                name="predictions",
+            )
         else:
             y = compute(features["x"])
         if mode == "infer":
             outputs = {"serving_default": tf.estimator.export.PredictOutput({"y": y})}
             return tpu.TPUEstimatorSpec(mode, predictions={"y": y}, export_outputs=outputs)
         loss = v1.losses.mean_squared_error(labels, y)
-        train_op = v1.train.MomentumOptimizer(0.01, 0.9).minimize(
-            loss, v1.train.get_global_step())
-        metric_fn = lambda l, p: {"mae": v1.metrics.mean_absolute_error(l, p)}
-        return tpu.TPUEstimatorSpec(mode, predictions={"y": y}, loss=loss, train_op=train_op,
-                                    eval_metrics=(metric_fn, [labels, y]))
+        train_op = v1.train.MomentumOptimizer(0.01, 0.9).minimize(loss, v1.train.get_global_step())
+
+        def metric_fn(labels, predictions):
+            return {"mae": v1.metrics.mean_absolute_error(labels, predictions)}
+
+        return tpu.TPUEstimatorSpec(
+            mode, predictions={"y": y}, loss=loss, train_op=train_op, eval_metrics=(metric_fn, [labels, y])
+        )
 
     folder = tempfile.mkdtemp()
-    config = tpu.RunConfig(model_dir=folder, tf_random_seed=5,
-                           tpu_config=tpu.TPUConfig(iterations_per_loop=5, num_shards=2))
+    config = tpu.RunConfig(
+        model_dir=folder, tf_random_seed=5, tpu_config=tpu.TPUConfig(iterations_per_loop=5, num_shards=2)
+    )
     made = tpu.TPUEstimator(
-        model_fn=model_fn, use_tpu=False, train_batch_size=16, eval_batch_size=16,
-        predict_batch_size=16, export_to_tpu=version > 0, config=config,
-        export_saved_model_api_version=max(version, 1))
+        model_fn=model_fn,
+        use_tpu=False,
+        train_batch_size=16,
+        eval_batch_size=16,
+        predict_batch_size=16,
+        export_to_tpu=version > 0,
+        config=config,
+        export_saved_model_api_version=max(version, 1),
+    )
     made.train(input_fn, steps=10)
     return made, folder
 
 
 def receiver():
     return tf.estimator.export.build_raw_serving_input_receiver_fn(
-        {"x": v1.placeholder(tf.float32, [None, 4], name="x")})
+        {"x": v1.placeholder(tf.float32, [None, 4], name="x")}
+    )
 
 
 def supervised():
     return v1.estimator.experimental.build_raw_supervised_input_receiver_fn(
-        {"x": v1.placeholder(tf.float32, [None, 4], name="x")},
-        v1.placeholder(tf.float32, [None, 1], name="labels"))
+        {"x": v1.placeholder(tf.float32, [None, 4], name="x")}, v1.placeholder(tf.float32, [None, 1], name="labels")
+    )
 
 
 def tpu_estimators():
     """API versions 1 and 2, with tags serve and serve,tpu."""
     for version in (1, 2):
-        kind = "tpu_v%d" % version
+        kind = f"tpu_v{version}"
         made, folder = estimator(version)
         move(made.export_saved_model(folder, receiver()), kind)
         outputs = run_v1(kind, ["serve"], "serving_default", {"x": X})
@@ -126,10 +144,12 @@ def all_modes():
     """Tags train, eval and serve; the last step's eval metrics too."""
     made, folder = estimator(0)
     exported = made.experimental_export_all_saved_models(
-        folder, {"train": supervised(), "eval": supervised(), "infer": receiver()})
+        folder, {"train": supervised(), "eval": supervised(), "infer": receiver()}
+    )
     move(exported, "all_modes")
-    note("all_modes", ["serve"], "serving_default", {"x": X},
-         run_v1("all_modes", ["serve"], "serving_default", {"x": X}))
+    note(
+        "all_modes", ["serve"], "serving_default", {"x": X}, run_v1("all_modes", ["serve"], "serving_default", {"x": X})
+    )
     # mean_absolute_error's sums are those of one update.
     inputs = {"x": X, "label": LABELS}
     outputs = run_v1("all_modes", ["eval"], "eval", inputs)
@@ -141,16 +161,16 @@ def parsing():
     """A receiver that parses serialized tf.Examples, as text."""
     made, folder = estimator(0)
     spec = {"x": tf.io.FixedLenFeature([4], tf.float32)}
-    exported = made.export_saved_model(
-        folder, tf.estimator.export.build_parsing_serving_input_receiver_fn(spec))
+    exported = made.export_saved_model(folder, tf.estimator.export.build_parsing_serving_input_receiver_fn(spec))
     move(exported, "parsing")
     examples = [
-        tf.train.Example(features=tf.train.Features(feature={
-            "x": tf.train.Feature(float_list=tf.train.FloatList(value=row))})).SerializeToString()
-        for row in X]
+        tf.train.Example(
+            features=tf.train.Features(feature={"x": tf.train.Feature(float_list=tf.train.FloatList(value=row))})
+        ).SerializeToString()
+        for row in X
+    ]
     inputs = {"examples": np.array(examples, object)}
-    note("parsing", ["serve"], "serving_default", inputs,
-         run_v1("parsing", ["serve"], "serving_default", inputs))
+    note("parsing", ["serve"], "serving_default", inputs, run_v1("parsing", ["serve"], "serving_default", inputs))
 
 
 def text():
@@ -158,8 +178,7 @@ def text():
     made, folder = estimator(0)
     exported = made.export_saved_model(folder, receiver(), as_text=True)
     move(exported, "text")
-    note("text", ["serve"], "serving_default", {"x": X},
-         run_v1("text", ["serve"], "serving_default", {"x": X}))
+    note("text", ["serve"], "serving_default", {"x": X}, run_v1("text", ["serve"], "serving_default", {"x": X}))
 
 
 def canned():
@@ -175,13 +194,11 @@ def canned():
 
     made.train(random_input_fn, steps=3)
     labels = v1.estimator.experimental.build_raw_supervised_input_receiver_fn(
-        {"x": v1.placeholder(tf.float32, [None, 4], name="x")},
-        v1.placeholder(tf.int64, [None], name="labels"))
-    exported = made.experimental_export_all_saved_models(
-        tempfile.mkdtemp(), {"eval": labels, "infer": receiver()})
+        {"x": v1.placeholder(tf.float32, [None, 4], name="x")}, v1.placeholder(tf.int64, [None], name="labels")
+    )
+    exported = made.experimental_export_all_saved_models(tempfile.mkdtemp(), {"eval": labels, "infer": receiver()})
     move(exported, "canned")
-    note("canned", ["serve"], "predict", {"x": X},
-         run_v1("canned", ["serve"], "predict", {"x": X}))
+    note("canned", ["serve"], "predict", {"x": X}, run_v1("canned", ["serve"], "predict", {"x": X}))
     inputs = {"x": X, "label": LABELS[:, 0].astype(np.int64)}
     outputs = run_v1("canned", ["eval"], "eval", inputs)
     outputs = {k: v for k, v in outputs.items() if k == "loss" or k.endswith("update_op")}
@@ -197,17 +214,18 @@ def ref_variables():
             w = v1.get_variable("w", initializer=np.arange(8, dtype=np.float32).reshape(4, 2) / 8)
             b = v1.get_variable("b", initializer=np.array([0.5, -1], np.float32))
             wide = v1.get_variable(
-                "wide", [4, 3], initializer=v1.random_uniform_initializer(-1, 1, seed=4),
-                partitioner=v1.fixed_size_partitioner(2))
+                "wide",
+                [4, 3],
+                initializer=v1.random_uniform_initializer(-1, 1, seed=4),
+                partitioner=v1.fixed_size_partitioner(2),
+            )
             y = tf.nn.bias_add(tf.matmul(x, w), b) * scale
             z = tf.matmul(x, tf.convert_to_tensor(wide), name="z")
         session.run(v1.global_variables_initializer())
-        v1.saved_model.simple_save(session, fresh("ref_variables"), {"x": x},
-                                   {"y": y, "z": z, "b": b})
+        v1.saved_model.simple_save(session, fresh("ref_variables"), {"x": x}, {"y": y, "z": z, "b": b})
         outputs = session.run({"y": y, "z": z, "b": b}, {x: X})
         note("ref_variables", ["serve"], "serving_default", {"x": X}, outputs)
-        frozen = v1.graph_util.convert_variables_to_constants(
-            session, graph.as_graph_def(), [y.op.name])
+        frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), [y.op.name])
         tf.io.write_graph(frozen, OUT, "frozen_graph.pb", as_text=False)
         tf.io.write_graph(frozen, OUT, "frozen_graph.pbtxt", as_text=True)
         for kind in ("frozen_graph.pb", "frozen_graph.pbtxt"):
@@ -217,10 +235,13 @@ def ref_variables():
 def keras():
     """TensorFlow 2: functions, an object graph, variables under their objects' paths."""
     tf.keras.utils.set_random_seed(3)
-    model = tf.keras.Sequential([
-        tf.keras.Input([4], name="x"),
-        tf.keras.layers.Dense(3, activation="relu", bias_initializer="ones"),
-        tf.keras.layers.Dense(2, activation="softmax")])
+    model = tf.keras.Sequential(
+        [
+            tf.keras.Input([4], name="x"),
+            tf.keras.layers.Dense(3, activation="relu", bias_initializer="ones"),
+            tf.keras.layers.Dense(2, activation="softmax"),
+        ]
+    )
     tf.saved_model.save(model, fresh("keras"))
     note("keras", ["serve"], "serving_default", {"x": X}, {"dense_1": model(X).numpy()})
 
@@ -277,19 +298,24 @@ def tables():
         ids = v1.placeholder(tf.int64, [None], name="ids")
         animals = ["cat", "dog", "fox"]
         index = tf.lookup.StaticVocabularyTable(
-            tf.lookup.KeyValueTensorInitializer(animals, np.arange(3, dtype=np.int64)), 2)
+            tf.lookup.KeyValueTensorInitializer(animals, np.arange(3, dtype=np.int64)), 2
+        )
         class_ids = lookup_ops.index_table_from_tensor(animals, name="class_id_lookup")
         names = lookup_ops.index_to_string_table_from_tensor(animals, name="class_string_lookup")
         colours = lookup_ops.index_table_from_file(vocabulary_file(), name="colours")
-        outputs = {"index": index.lookup(words), "class_ids": class_ids.lookup(words),
-                   "names": names.lookup(ids), "colours": colours.lookup(words),
-                   "size": index.size()}
+        outputs = {
+            "index": index.lookup(words),
+            "class_ids": class_ids.lookup(words),
+            "names": names.lookup(ids),
+            "colours": colours.lookup(words),
+            "size": index.size(),
+        }
         session.run(v1.tables_initializer())
-        v1.saved_model.simple_save(session, fresh("tables"), {"words": words, "ids": ids}, outputs,
-                                   legacy_init_op=v1.tables_initializer())
+        v1.saved_model.simple_save(
+            session, fresh("tables"), {"words": words, "ids": ids}, outputs, legacy_init_op=v1.tables_initializer()
+        )
         inputs = {"words": WORDS, "ids": IDS}
-    note("tables", ["serve"], "serving_default", inputs,
-         run_v1("tables", ["serve"], "serving_default", inputs))
+    note("tables", ["serve"], "serving_default", inputs, run_v1("tables", ["serve"], "serving_default", inputs))
 
 
 def table_module():
@@ -299,11 +325,14 @@ def table_module():
         def __init__(self):
             super().__init__()
             keys, values = tf.constant(["cat", "fox"]), tf.constant([0.5, 2.5])
-            self.weights = tf.lookup.StaticHashTable(
-                tf.lookup.KeyValueTensorInitializer(keys, values), -1.0)
+            self.weights = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), -1.0)
             lines = tf.lookup.TextFileInitializer(
-                vocabulary_file(), tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64,
-                tf.lookup.TextFileIndex.LINE_NUMBER)
+                vocabulary_file(),
+                tf.string,
+                tf.lookup.TextFileIndex.WHOLE_LINE,
+                tf.int64,
+                tf.lookup.TextFileIndex.LINE_NUMBER,
+            )
             self.colours = tf.lookup.StaticHashTable(lines, -1)
 
         @tf.function(input_signature=[tf.TensorSpec([None, 1], tf.string, name="words")])

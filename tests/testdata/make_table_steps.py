@@ -9,6 +9,7 @@ AdagradMomentum, ProximalYogi and what clips or decays run on TPUs alone.
 
   python make_table_steps.py [--check]    with numpy, and with --check TensorFlow
 """
+
 import os
 import sys
 
@@ -16,8 +17,8 @@ import numpy as np
 
 F = np.float32
 LR = F(0.1)
-TABLE = np.array([[.1, .2], [.3, -.4], [.5, .6], [-.7, .8]], F)
-LOOKUPS = [(1, (.5, -1)), (3, (.25, .5)), (1, (1, 2))]
+TABLE = np.array([[0.1, 0.2], [0.3, -0.4], [0.5, 0.6], [-0.7, 0.8]], F)
+LOOKUPS = [(1, (0.5, -1)), (3, (0.25, 0.5)), (1, (1, 2))]
 
 
 def shrink(w, rate, l1, l2):
@@ -36,11 +37,11 @@ class Rule:
 
 class SGD(Rule):
     def step(self, w, g):
-        return w - LR * g,
+        return (w - LR * g,)
 
 
 class Adagrad(Rule):
-    slots = (.1,)
+    slots = (0.1,)
 
     def step(self, w, g, a):
         a = a + g * g
@@ -48,12 +49,12 @@ class Adagrad(Rule):
 
 
 class ProximalAdagrad(Rule):
-    slots = (.1,)
+    slots = (0.1,)
 
     def step(self, w, g, a):
         a = a + g * g
         rate = LR / np.sqrt(a)
-        return shrink(w - rate * g, rate, .1, .2), a
+        return shrink(w - rate * g, rate, 0.1, 0.2), a
 
 
 class AdagradMomentum(Rule):
@@ -61,7 +62,7 @@ class AdagradMomentum(Rule):
 
     def step(self, w, g, a, m):
         a = a + g * g
-        m = F(.9) * m + g * (a + F(1e-10))**F(-.5)
+        m = F(0.9) * m + g * (a + F(1e-10)) ** F(-0.5)
         return w - LR * m, a, m
 
 
@@ -69,15 +70,15 @@ class Adam(Rule):
     slots = (0, 0)
 
     def step(self, w, g, m, v):
-        m = F(.9) * m + (1 - F(.9)) * g
-        v = F(.999) * v + (1 - F(.999)) * g * g
-        inside = self.arguments.get('inside', True)
+        m = F(0.9) * m + (1 - F(0.9)) * g
+        v = F(0.999) * v + (1 - F(0.999)) * g * g
+        inside = self.arguments.get("inside", True)
         below = np.sqrt(v + self.epsilon**2) if inside else np.sqrt(v) + self.epsilon
         return w - LR * m / below, m, v
 
 
 class Ftrl(Rule):
-    slots = (.1, 0)
+    slots = (0.1, 0)
 
     def step(self, w, g, a, linear):
         n = a + g * g
@@ -90,8 +91,8 @@ class Yogi(Rule):
     slots = (1e-6, 0)
 
     def step(self, w, g, v, m):
-        v = v + (1 - F(.999)) * np.sign(g * g - v) * g * g
-        m = F(.9) * m + (1 - F(.9)) * g
+        v = v + (1 - F(0.999)) * np.sign(g * g - v) * g * g
+        m = F(0.9) * m + (1 - F(0.9)) * g
         return w - LR / (np.sqrt(v) + F(1e-3)) * m, v, m
 
 
@@ -99,23 +100,23 @@ class Momentum(Rule):
     slots = (0,)
 
     def step(self, w, g, m):
-        m = F(.9) * m + g
-        return w - LR * (g + F(.9) * m if self.arguments.get('nesterov') else m), m
+        m = F(0.9) * m + g
+        return w - LR * (g + F(0.9) * m if self.arguments.get("nesterov") else m), m
 
 
 class RMSProp(Rule):
     slots = (0, 0)
 
     def step(self, w, g, ms, mom):
-        ms = ms + (1 - F(.9)) * (g * g - ms)
-        mom = F(.5) * mom + LR * g / np.sqrt(ms + F(1e-3))
+        ms = ms + (1 - F(0.9)) * (g * g - ms)
+        mom = F(0.5) * mom + LR * g / np.sqrt(ms + F(1e-3))
         return w - mom, ms, mom
 
 
 class Bounded:
     """Another rule with what may stand around it."""
 
-    def __init__(self, rule, clip_gradient=None, decay=0., clip_weight=None):
+    def __init__(self, rule, clip_gradient=None, decay=0.0, clip_weight=None):
         self.rule, self.slots, self.decay = rule, rule.slots, F(decay)
         self.clip_gradient, self.clip_weight = clip_gradient, clip_weight
 
@@ -129,23 +130,23 @@ class Bounded:
 
 
 CASES = {
-    'SGD': SGD(),
-    'Adagrad': Adagrad(),
-    'Adagrad clip_gradient': Bounded(Adagrad(), clip_gradient=(-.6, .6)),
-    'Adagrad weight_decay': Bounded(Adagrad(), decay=.1),
-    'Adagrad weight_decay times rate': Bounded(Adagrad(), decay=.1 * .1),
-    'Adagrad clip_weight': Bounded(Adagrad(), clip_weight=(-.5, .25)),
-    'Adam': Adam(epsilon=1e-8),
-    'Adam inside': Adam(epsilon=.01),
-    'Adam outside': Adam(epsilon=.01, inside=False),
-    'Ftrl': Ftrl(l1=0, l2=0, beta=0),
-    'Ftrl regularized': Ftrl(l1=.1, l2=.2, beta=.5),
-    'Momentum': Momentum(),
-    'Momentum nesterov': Momentum(nesterov=True),
-    'RMSProp': RMSProp(),
-    'ProximalAdagrad': ProximalAdagrad(),
-    'AdagradMomentum': AdagradMomentum(),
-    'ProximalYogi': Yogi(),
+    "SGD": SGD(),
+    "Adagrad": Adagrad(),
+    "Adagrad clip_gradient": Bounded(Adagrad(), clip_gradient=(-0.6, 0.6)),
+    "Adagrad weight_decay": Bounded(Adagrad(), decay=0.1),
+    "Adagrad weight_decay times rate": Bounded(Adagrad(), decay=0.1 * 0.1),
+    "Adagrad clip_weight": Bounded(Adagrad(), clip_weight=(-0.5, 0.25)),
+    "Adam": Adam(epsilon=1e-8),
+    "Adam inside": Adam(epsilon=0.01),
+    "Adam outside": Adam(epsilon=0.01, inside=False),
+    "Ftrl": Ftrl(l1=0, l2=0, beta=0),
+    "Ftrl regularized": Ftrl(l1=0.1, l2=0.2, beta=0.5),
+    "Momentum": Momentum(),
+    "Momentum nesterov": Momentum(nesterov=True),
+    "RMSProp": RMSProp(),
+    "ProximalAdagrad": ProximalAdagrad(),
+    "AdagradMomentum": AdagradMomentum(),
+    "ProximalYogi": Yogi(),
 }
 
 
@@ -173,32 +174,37 @@ def steps(rule):
 def kernels():
     """TensorFlow's kernels by case: takes the variables, the sums and the rows."""
     import tensorflow as tf
+
     ops = tf.raw_ops
 
     def momentum(nesterov):
         return lambda v, g, rows: ops.ResourceSparseApplyMomentum(
-            var=v[0], accum=v[1], lr=LR, grad=g, indices=rows, momentum=F(.9), use_nesterov=nesterov)
+            var=v[0], accum=v[1], lr=LR, grad=g, indices=rows, momentum=F(0.9), use_nesterov=nesterov
+        )
 
     def ftrl(l1, l2):
         return lambda v, g, rows: ops.ResourceSparseApplyFtrl(
-            var=v[0], accum=v[1], linear=v[2], grad=g, indices=rows, lr=LR, l1=F(l1), l2=F(l2), lr_power=F(-.5))
+            var=v[0], accum=v[1], linear=v[2], grad=g, indices=rows, lr=LR, l1=F(l1), l2=F(l2), lr_power=F(-0.5)
+        )
 
     return {
-        'Adagrad': lambda v, g, rows: ops.ResourceSparseApplyAdagrad(
-            var=v[0], accum=v[1], lr=LR, grad=g, indices=rows),
-        'ProximalAdagrad': lambda v, g, rows: ops.ResourceSparseApplyProximalAdagrad(
-            var=v[0], accum=v[1], lr=LR, l1=F(.1), l2=F(.2), grad=g, indices=rows),
-        'RMSProp': lambda v, g, rows: ops.ResourceSparseApplyRMSProp(
-            var=v[0], ms=v[1], mom=v[2], lr=LR, rho=F(.9), momentum=F(.5), epsilon=F(1e-3), grad=g, indices=rows),
-        'Momentum': momentum(False),
-        'Momentum nesterov': momentum(True),
-        'Ftrl': ftrl(0, 0),
-        'Ftrl regularized': ftrl(.1, .2 + .5 / (2 * .1)),
+        "Adagrad": lambda v, g, rows: ops.ResourceSparseApplyAdagrad(var=v[0], accum=v[1], lr=LR, grad=g, indices=rows),
+        "ProximalAdagrad": lambda v, g, rows: ops.ResourceSparseApplyProximalAdagrad(
+            var=v[0], accum=v[1], lr=LR, l1=F(0.1), l2=F(0.2), grad=g, indices=rows
+        ),
+        "RMSProp": lambda v, g, rows: ops.ResourceSparseApplyRMSProp(
+            var=v[0], ms=v[1], mom=v[2], lr=LR, rho=F(0.9), momentum=F(0.5), epsilon=F(1e-3), grad=g, indices=rows
+        ),
+        "Momentum": momentum(False),
+        "Momentum nesterov": momentum(True),
+        "Ftrl": ftrl(0, 0),
+        "Ftrl regularized": ftrl(0.1, 0.2 + 0.5 / (2 * 0.1)),
     }
 
 
 def check():
     import tensorflow as tf
+
     rows = sorted({row for row, _ in LOOKUPS})
     for case, kernel in kernels().items():
         variables = [tf.Variable(TABLE)] + [tf.Variable(np.full_like(TABLE, s)) for s in CASES[case].slots]
@@ -206,17 +212,17 @@ def check():
             kernel([v.handle for v in variables], tf.constant(gradient()[rows]), tf.constant(rows))
             worst = np.abs(variables[0].numpy() - expected).max()
             assert worst <= 1e-6, (case, worst)
-        print(f'{case}: TensorFlow agrees')
+        print(f"{case}: TensorFlow agrees")
 
 
 def main():
-    if '--check' in sys.argv:
+    if "--check" in sys.argv:
         return check()
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'table_steps.txt'), 'w') as out:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "table_steps.txt"), "w") as out:
         for case, rule in CASES.items():
             for step, w in enumerate(steps(rule), 1):
                 print(f"{case}: {step}: {' '.join(f'{x:.8g}' for x in w.ravel())}", file=out)
 
 
-if __name__ == '__main__':
+if __name__ == "__main__":
     main()

@@ -5,17 +5,15 @@ tf.Examples, and expected.json with what they hold. Run as: python3 make_testdat
 import json
 import os
 import shutil
-import struct
 import sys
 import tempfile
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import meta_graph_pb2  # noqa: F401
+from tensorflow.core.protobuf import meta_graph_pb2
 from tensorflow.core.util import event_pb2
 from tensorflow.python.lib.io import tf_record
-from tensorflow.python.summary.writer.event_file_writer import EventFileWriter
 
 v1 = tf.compat.v1
 OUT = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(__file__))
@@ -70,14 +68,12 @@ def name_based():
     }
     with tf.Graph().as_default(), v1.Session() as session:
         variables = [
-            v1.get_variable(name, initializer=tf.constant(value), use_resource=True)
-            for name, value in values.items()
+            v1.get_variable(name, initializer=tf.constant(value), use_resource=True) for name, value in values.items()
         ]
         session.run(v1.global_variables_initializer())
         saver = v1.train.Saver(variables, sharded=True, save_relative_paths=True)
         for step in (0, 7):
-            prefix = saver.save(session, os.path.join(folder, "model.ckpt"), global_step=step,
-                                write_meta_graph=False)
+            prefix = saver.save(session, os.path.join(folder, "model.ckpt"), global_step=step, write_meta_graph=False)
     for path in tf.io.gfile.glob(os.path.join(folder, "model.ckpt-0.*")):
         os.remove(path)
     expected["name_based"] = describe(prefix)
@@ -90,13 +86,17 @@ def partitioned():
     with tf.Graph().as_default(), v1.Session() as session:
         for name, shape, axis, parts in [("embedding", (5, 3), 0, 3), ("wide", (2, 200), 1, 2)]:
             v1.get_variable(
-                name, use_resource=False,
+                name,
+                use_resource=False,
                 partitioner=v1.fixed_size_partitioner(parts, axis=axis),
-                initializer=ramp(shape), shape=shape)
+                initializer=ramp(shape),
+                shape=shape,
+            )
         v1.get_variable("whole", initializer=tf.constant([1.0, 2.0]), use_resource=False)
         session.run(v1.global_variables_initializer())
         prefix = v1.train.Saver(save_relative_paths=True).save(
-            session, os.path.join(folder, "model.ckpt"), write_meta_graph=False, write_state=False)
+            session, os.path.join(folder, "model.ckpt"), write_meta_graph=False, write_state=False
+        )
     expected["partitioned"] = describe(prefix)
 
 
@@ -119,10 +119,8 @@ def several_shards():
     prefix = os.path.join(folder, "model.ckpt")
     with tempfile.TemporaryDirectory() as temporary:
         parts = [os.path.join(temporary, f"part-{i}") for i in range(2)]
-        tf.raw_ops.SaveV2(prefix=parts[0], tensor_names=["a"], shape_and_slices=[""],
-                          tensors=[tf.constant([1.0, 2.0])])
-        tf.raw_ops.SaveV2(prefix=parts[1], tensor_names=["b"], shape_and_slices=[""],
-                          tensors=[tf.constant([[3], [4]])])
+        tf.raw_ops.SaveV2(prefix=parts[0], tensor_names=["a"], shape_and_slices=[""], tensors=[tf.constant([1.0, 2.0])])
+        tf.raw_ops.SaveV2(prefix=parts[1], tensor_names=["b"], shape_and_slices=[""], tensors=[tf.constant([[3], [4]])])
         tf.raw_ops.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=prefix)
     expected["several_shards"] = describe(prefix)
 
@@ -144,10 +142,16 @@ def pod():
             slices.append(f"13 2 {begin},{len(part)}:-")
             tensors.append(tf.constant(part))
             begin += len(part)
-    whole = {"tpu_embedding_dummy_table_variable_tbl_words/Adam": tf.constant([3.0]),
-             "global_step": tf.constant(7, tf.int64)}
-    tf.raw_ops.SaveV2(prefix=os.path.join(folder, "model.ckpt-7"), tensor_names=names + list(whole),
-                      shape_and_slices=slices + [""] * len(whole), tensors=tensors + list(whole.values()))
+    whole = {
+        "tpu_embedding_dummy_table_variable_tbl_words/Adam": tf.constant([3.0]),
+        "global_step": tf.constant(7, tf.int64),
+    }
+    tf.raw_ops.SaveV2(
+        prefix=os.path.join(folder, "model.ckpt-7"),
+        tensor_names=names + list(whole),
+        shape_and_slices=slices + [""] * len(whole),
+        tensors=tensors + list(whole.values()),
+    )
     expected["pod"] = describe(os.path.join(folder, "model.ckpt-7"))
 
 
@@ -185,16 +189,18 @@ def object_optimizers():
     }
     expected["object_optimizers"] = {}
     for name, (optimizer, layers) in optimizers.items():
-        net = tf.keras.Sequential([
-            tf.keras.layers.Dense(3, activation="tanh", input_shape=(2,), name=layers[0]),
-            tf.keras.layers.Dense(1, name=layers[1])])
+        net = tf.keras.Sequential(
+            [
+                tf.keras.layers.Dense(3, activation="tanh", input_shape=(2,), name=layers[0]),
+                tf.keras.layers.Dense(1, name=layers[1]),
+            ]
+        )
         net.set_weights(weights)
         step = tf.Variable(3, dtype=tf.int64)
 
         def train():
             with tf.GradientTape() as tape:
-                loss = tf.reduce_mean(
-                    tf.nn.sigmoid_cross_entropy_with_logits(logits=net(x), labels=y))
+                loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(logits=net(x), labels=y))
             variables = net.trainable_variables
             optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
 
@@ -222,13 +228,12 @@ def events():
     Summary, Event = v1.Summary, event_pb2.Event
     log = event_pb2.SessionLog
     checkpoint_path = Summary()
-    checkpoint_path.value.add(tag="checkpoint_path", tensor=tf.make_tensor_proto(
-        "model.ckpt-7", dtype=tf.string))
+    checkpoint_path.value.add(tag="checkpoint_path", tensor=tf.make_tensor_proto("model.ckpt-7", dtype=tf.string))
     matrix = Summary()
-    matrix.value.add(tag="matrix", tensor=tf.make_tensor_proto(
-        np.array([[1, 2], [3, 4]], np.float32)))
-    scalars = Summary(value=[Summary.Value(tag="loss", simple_value=0.625),
-                             Summary.Value(tag="accuracy", simple_value=0.5)])
+    matrix.value.add(tag="matrix", tensor=tf.make_tensor_proto(np.array([[1, 2], [3, 4]], np.float32)))
+    scalars = Summary(
+        value=[Summary.Value(tag="loss", simple_value=0.625), Summary.Value(tag="accuracy", simple_value=0.5)]
+    )
     whats = [
         (0, dict(file_version="brain.Event:2")),
         (0, dict(graph_def=graph_def)),
@@ -247,11 +252,19 @@ def events():
             writer.write(event.SerializeToString(deterministic=True))
     histo = Summary.FromString(histogram).value[0].histo
     expected["events"] = dict(
-        graph_def=graph_def.hex(), meta_graph_def=meta_graph.SerializeToString().hex(),
+        graph_def=graph_def.hex(),
+        meta_graph_def=meta_graph.SerializeToString().hex(),
         data=data.tolist(),
-        histogram=dict(min=histo.min, max=histo.max, num=histo.num, sum=histo.sum,
-                       sum_squares=histo.sum_squares, limits=list(histo.bucket_limit),
-                       counts=list(histo.bucket)))
+        histogram=dict(
+            min=histo.min,
+            max=histo.max,
+            num=histo.num,
+            sum=histo.sum,
+            sum_squares=histo.sum_squares,
+            limits=list(histo.bucket_limit),
+            counts=list(histo.bucket),
+        ),
+    )
 
 
 def records():
@@ -272,18 +285,21 @@ def records():
         examples.append(tf.train.Example(features=tf.train.Features(feature=feature)))
     payloads = [e.SerializeToString(deterministic=True) for e in examples] + [b""]
     for name, compression in [("plain", ""), ("gzip", "GZIP"), ("zlib", "ZLIB")]:
-        with tf.io.TFRecordWriter(os.path.join(folder, name + ".tfrecord"),
-                                  tf.io.TFRecordOptions(compression)) as writer:
+        with tf.io.TFRecordWriter(
+            os.path.join(folder, name + ".tfrecord"), tf.io.TFRecordOptions(compression)
+        ) as writer:
             for payload in payloads:
                 writer.write(payload)
     expected["records"] = [p.hex() for p in payloads]
     expected["examples"] = [
         {
-            name: dict(kind=f.WhichOneof("kind") or "",
-                       values=[v.hex() for v in f.bytes_list.value]
-                       or list(f.float_list.value) or list(f.int64_list.value))
+            name: dict(
+                kind=f.WhichOneof("kind") or "",
+                values=[v.hex() for v in f.bytes_list.value] or list(f.float_list.value) or list(f.int64_list.value),
+            )
             for name, f in e.features.feature.items()
-        } for e in examples
+        }
+        for e in examples
     ]
 
 
@@ -292,8 +308,12 @@ def warm_start():
     of it with other words: emb's rows are words, kernel's columns classes, dense has another name."""
     folder = os.path.join(OUT, "warm_start")
     os.makedirs(folder)
-    words = {"old_words": ["a", "b", "c", "d"], "new_words": ["c", "\u00e9", "a", "b", "zz"],
-             "old_classes": ["cat", "dog", "fox"], "new_classes": ["fox", "cat", "owl", "dog"]}
+    words = {
+        "old_words": ["a", "b", "c", "d"],
+        "new_words": ["c", "\u00e9", "a", "b", "zz"],
+        "old_classes": ["cat", "dog", "fox"],
+        "new_classes": ["fox", "cat", "owl", "dog"],
+    }
     paths = {name: os.path.join(folder, name + ".txt") for name in words}
     for name, lines in words.items():
         with open(paths[name], "w", encoding="utf-8") as file:
@@ -305,30 +325,38 @@ def warm_start():
             v1.Variable(np.arange(6, dtype=np.float32).reshape(2, 3) - 8, name="logits/kernel"),
             v1.Variable(np.array([3, 4, 5], np.float32), name="logits/bias"),
             v1.Variable(np.array([[0.5, 0.25]], np.float32), name="dense/kernel"),
-            v1.Variable(np.int64(7), name="global_step")]
+            v1.Variable(np.int64(7), name="global_step"),
+        ]
         session.run(v1.global_variables_initializer())
-        v1.train.Saver(variables).save(session, os.path.join(folder, "old"), write_meta_graph=False,
-                                       write_state=False)
+        v1.train.Saver(variables).save(session, os.path.join(folder, "old"), write_meta_graph=False, write_state=False)
 
     def model_fn(features, labels, mode):
-        for name, shape in [("emb", [7, 2]), ("logits/kernel", [2, 5]), ("renamed/kernel", [1, 2]),
-                            ("logits/bias", [5])]:
+        for name, shape in [
+            ("emb", [7, 2]),
+            ("logits/kernel", [2, 5]),
+            ("renamed/kernel", [1, 2]),
+            ("logits/bias", [5]),
+        ]:
             v1.get_variable(name, shape, initializer=v1.zeros_initializer())
-        return tf.estimator.EstimatorSpec(mode, loss=tf.constant(0.0), train_op=v1.assign_add(
-            v1.train.get_global_step(), 1))
+        return tf.estimator.EstimatorSpec(
+            mode, loss=tf.constant(0.0), train_op=v1.assign_add(v1.train.get_global_step(), 1)
+        )
 
     vocab = tf.estimator.VocabInfo
     settings = tf.estimator.WarmStartSettings(
-        os.path.join(folder, "old"), ["emb", "logits/kernel", "renamed", "global_step"],
-        {"emb": vocab(paths["new_words"], 5, 2, paths["old_words"], 3, v1.ones_initializer()),
-         "logits/kernel": vocab(paths["new_classes"], 4, 1, paths["old_classes"], axis=1)},
-        {"renamed/kernel": "dense/kernel"})
+        os.path.join(folder, "old"),
+        ["emb", "logits/kernel", "renamed", "global_step"],
+        {
+            "emb": vocab(paths["new_words"], 5, 2, paths["old_words"], 3, v1.ones_initializer()),
+            "logits/kernel": vocab(paths["new_classes"], 4, 1, paths["old_classes"], axis=1),
+        },
+        {"renamed/kernel": "dense/kernel"},
+    )
     with tempfile.TemporaryDirectory() as run:
         estimator = tf.estimator.Estimator(model_fn, run, warm_start_from=settings)
         estimator.train(lambda: tf.data.Dataset.from_tensors(({"x": [[1.0]]}, [[1.0]])), max_steps=8)
         for ending in ["index", "data-00000-of-00001"]:
-            shutil.copy(os.path.join(run, "model.ckpt-7." + ending),
-                        os.path.join(folder, "started." + ending))
+            shutil.copy(os.path.join(run, "model.ckpt-7." + ending), os.path.join(folder, "started." + ending))
 
 
 # Tensors of types that only TensorFlow holds, beside two that are held.
@@ -336,21 +364,47 @@ def other_types():
     folder = os.path.join(OUT, "other_types")
     os.makedirs(folder)
     tensors = {
-        "c": tf.constant([1 + 2j], tf.complex64), "c128": tf.constant([1 + 2j], tf.complex128),
-        "f": tf.constant([1.0, 2.0]), "h": tf.constant([1.0, float("nan")], tf.half),
+        "c": tf.constant([1 + 2j], tf.complex64),
+        "c128": tf.constant([1 + 2j], tf.complex128),
+        "f": tf.constant([1.0, 2.0]),
+        "h": tf.constant([1.0, float("nan")], tf.half),
         "q": tf.quantization.quantize(tf.constant([1.0, 2.0]), 0.0, 2.0, tf.qint8)[0],
-        "v": tf.raw_ops.EmptyTensorList(element_shape=[1], max_num_elements=2,
-                                        element_dtype=tf.float32)}
-    tf.raw_ops.SaveV2(prefix=os.path.join(folder, "odd"), tensor_names=list(tensors),
-                      shape_and_slices=[""] * len(tensors), tensors=list(tensors.values()))
+        "v": tf.raw_ops.EmptyTensorList(element_shape=[1], max_num_elements=2, element_dtype=tf.float32),
+    }
+    tf.raw_ops.SaveV2(
+        prefix=os.path.join(folder, "odd"),
+        tensor_names=list(tensors),
+        shape_and_slices=[""] * len(tensors),
+        tensors=list(tensors.values()),
+    )
 
 
 def main():
-    for name in ["name_based", "partitioned", "several_shards", "object_based",
-                 "object_optimizers", "events", "records", "warm_start", "other_types", "pod"]:
+    for name in [
+        "name_based",
+        "partitioned",
+        "several_shards",
+        "object_based",
+        "object_optimizers",
+        "events",
+        "records",
+        "warm_start",
+        "other_types",
+        "pod",
+    ]:
         shutil.rmtree(os.path.join(OUT, name), ignore_errors=True)
-    for write in [name_based, partitioned, several_shards, object_based, object_optimizers, events,
-                  records, warm_start, other_types, pod]:
+    for write in [
+        name_based,
+        partitioned,
+        several_shards,
+        object_based,
+        object_optimizers,
+        events,
+        records,
+        warm_start,
+        other_types,
+        pod,
+    ]:
         write()
     with open(os.path.join(OUT, "expected.json"), "w") as file:
         lines = [f'"{key}": {json.dumps(expected[key], sort_keys=True)}' for key in sorted(expected)]

@@ -4,6 +4,7 @@ A quantity is a loss, a variable, a metric or a prediction. TensorFlow's drift i
 of its run from those without oneDNN and with the last bits of the weights moved at each step; what is
 allowed is ten times that, and at least LEAST of the quantity's largest value.
 """
+
 import re
 
 import numpy as np
@@ -76,15 +77,17 @@ def allowed(base, others):
 def finite(run):
     """Whether the losses and variables of a run are."""
     return bool(np.isfinite(run["losses"]).all()) and all(
-        np.isfinite(value).all() for value in run["variables"].values()
-        if value.dtype.kind == "f")
+        np.isfinite(value).all() for value in run["variables"].values() if value.dtype.kind == "f"
+    )
 
 
 def unstable(runs):
     """Whether TensorFlow's runs of a case drift too far apart for its steps to be compared."""
     base, *others = [flat(run) for run in runs]
-    return any(drift_of(value, [other[place] for other in others]) > UNSTABLE * largest(value) > 0
-               for place, value in base.items())
+    return any(
+        drift_of(value, [other[place] for other in others]) > UNSTABLE * largest(value) > 0
+        for place, value in base.items()
+    )
 
 
 def bookkeeping(place):
@@ -113,8 +116,12 @@ def differences_of_places(ours, theirs, others):
             lacking = "tpuest" if place in theirs else "TensorFlow"
             found.append({"place": place, "lacks": lacking, "apart": float("inf")})
             continue
-        difference = of_place(place, np.asarray(ours[place]), np.asarray(theirs[place]), [
-            np.asarray(other[place]) for other in others if place in other])
+        difference = of_place(
+            place,
+            np.asarray(ours[place]),
+            np.asarray(theirs[place]),
+            [np.asarray(other[place]) for other in others if place in other],
+        )
         if difference and not (place.startswith(AREA) and on_threshold(theirs, others)):
             found.append(difference)
     return found
@@ -143,8 +150,14 @@ def of_place(place, ours, theirs, others):
     apart = distance(ours, theirs)
     if apart <= limit:
         return None
-    return {"place": place, "ours": example_of(ours), "theirs": example_of(theirs), "apart": apart,
-            "allowed": limit, "part": apart / max(largest(theirs), TINY)}
+    return {
+        "place": place,
+        "ours": example_of(ours),
+        "theirs": example_of(theirs),
+        "apart": apart,
+        "allowed": limit,
+        "part": apart / max(largest(theirs), TINY),
+    }
 
 
 def gist(message):

@@ -4,6 +4,7 @@ A case is a dict that both sides build from: where the rows come from and what i
 `data`, `files`, `labels`), what is made of them (`feature_columns`, `model`, `optimizer`), and how
 it is run (batch sizes, `steps`, `use_tpu`, `start`, `run_config`). The words are a job's.
 """
+
 import random as random_module
 
 import draw_columns
@@ -17,10 +18,15 @@ SOURCES = ["TFRecordDataset", "TFRecordDataset", "make_csv_dataset", "from_tenso
 
 
 def shell(random, part, source):
-    return {"part": part, "source": source, "steps": random.choice([2, 4, 6]),
-            "train_batch_size": random.choice([2, 4, 8]),
-            "eval_batch_size": random.choice([3, 8]), "predict_batch_size": random.choice([4, 5]),
-            "start": random.choice(["resume", "warm"])}
+    return {
+        "part": part,
+        "source": source,
+        "steps": random.choice([2, 4, 6]),
+        "train_batch_size": random.choice([2, 4, 8]),
+        "eval_batch_size": random.choice([3, 8]),
+        "predict_batch_size": random.choice([4, 5]),
+        "start": random.choice(["resume", "warm"]),
+    }
 
 
 def premade(random, part, counts, with_head, optimizers):
@@ -39,9 +45,9 @@ def premade(random, part, counts, with_head, optimizers):
 
 
 def columns(random):
-    return premade(random, "columns",
-                   (random.randint(0, 2), random.randint(1, 4), random.randint(0, 2)), False,
-                   plain(random))
+    return premade(
+        random, "columns", (random.randint(0, 2), random.randint(1, 4), random.randint(0, 2)), False, plain(random)
+    )
 
 
 def heads(random):
@@ -49,8 +55,13 @@ def heads(random):
 
 
 def optimizers(random):
-    return premade(random, "optimizers", (1, random.randint(1, 2), random.randint(0, 1)), False,
-                   lambda count, _: draw_optimizers.several(random, count, ["keras", "train"]))
+    return premade(
+        random,
+        "optimizers",
+        (1, random.randint(1, 2), random.randint(0, 1)),
+        False,
+        lambda count, _: draw_optimizers.several(random, count, ["keras", "train"]),
+    )
 
 
 def layers(random):
@@ -83,9 +94,17 @@ def mirrored(random):
     return draw_runs.mirrored(random, lambda: random.choice([columns, heads])(random))
 
 
-PARTS = {"columns": columns, "heads": heads, "optimizers": optimizers, "layers": layers,
-         "exports": exports, "checkpoints": checkpoints, "loop": loop, "migrate": migrate,
-         "mirrored": mirrored}
+PARTS = {
+    "columns": columns,
+    "heads": heads,
+    "optimizers": optimizers,
+    "layers": layers,
+    "exports": exports,
+    "checkpoints": checkpoints,
+    "loop": loop,
+    "migrate": migrate,
+    "mirrored": mirrored,
+}
 
 
 def case(seed, index, only=None):

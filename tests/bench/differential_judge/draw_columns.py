@@ -20,8 +20,11 @@ class ColumnDrawer:
         return spec
 
     def numeric(self, name):
-        shape = [self.random.randint(2, 3)] if self.random.random() < 0.3 and \
-            self.table.source != "make_csv_dataset" else []
+        shape = (
+            [self.random.randint(2, 3)]
+            if self.random.random() < 0.3 and self.table.source != "make_csv_dataset"
+            else []
+        )
         dtype = self.random.choice(["float32", "float32", "int64"])
         key = self.table.fixed(name, dtype, tuple(shape))
         spec = {"type": "numeric_column", "key": key}
@@ -33,16 +36,18 @@ class ColumnDrawer:
         if dtype == "int64":
             spec["dtype"] = "int64"
         elif self.random.random() < 0.3:
-            spec["normalizer_fn"] = self.random.choice([
-                {"type": "z_score", "mean": 0.3, "std": 1.7}, {"type": "min_max", "min": -4, "max": 3}])
+            spec["normalizer_fn"] = self.random.choice(
+                [{"type": "z_score", "mean": 0.3, "std": 1.7}, {"type": "min_max", "min": -4, "max": 3}]
+            )
         column = self.add(name + "_n", spec)
         if self.random.random() < 0.6 or "normalizer_fn" in spec:
             self.linear.append(column)
             self.dense.append(column)
         if "normalizer_fn" not in spec and self.random.random() < 0.7:
             boundaries = sorted(self.random.sample([-3, -1.5, -0.5, 0, 0.25, 1, 2, 4], 3))
-            bucketized = self.add(name + "_b", {"type": "bucketized_column", "source_column": column,
-                                                "boundaries": boundaries})
+            bucketized = self.add(
+                name + "_b", {"type": "bucketized_column", "source_column": column, "boundaries": boundaries}
+            )
             self.linear.append(bucketized)
             self.dense.append(bucketized)
             self.crossable.append(bucketized)
@@ -87,34 +92,34 @@ class ColumnDrawer:
         weighted = self.table.feature(key)["kind"] == "VarLenFeature" and self.random.random() < 0.4
         if weighted:
             weight = self.table.weights(name + "_weight", key)
-            column = self.add(name + "_w", {"type": "weighted_categorical_column",
-                                            "categorical_column": column,
-                                            "weight_feature_key": weight})
+            column = self.add(
+                name + "_w",
+                {"type": "weighted_categorical_column", "categorical_column": column, "weight_feature_key": weight},
+            )
         self.linear.append(column)
         self.for_network(name, column)
 
     def for_network(self, name, column):
         if self.random.random() < 0.5:
-            self.dense.append(self.add(name + "_i", {"type": "indicator_column",
-                                                     "categorical_column": column}))
+            self.dense.append(self.add(name + "_i", {"type": "indicator_column", "categorical_column": column}))
             return
-        spec = {"type": "embedding_column", "categorical_column": column,
-                "dimension": self.random.choice([1, 2, 5])}
+        spec = {"type": "embedding_column", "categorical_column": column, "dimension": self.random.choice([1, 2, 5])}
         self.maybe(spec, "combiner", self.random.choice(["sum", "sqrtn"]), 0.6)
         self.maybe(spec, "max_norm", 0.7, 0.2)
         self.maybe(spec, "trainable", False, 0.1)
         self.dense.append(self.add(name + "_e", spec))
 
     def cross(self, name):
-        keys = self.random.sample(self.crossable, self.random.choice([2, 2, 3])
-                                  if len(self.crossable) > 2 else 2)
-        sources = [self.columns[key]["key"] if key in self.columns and "key" in self.columns[key]
-                   else key for key in keys]
+        keys = self.random.sample(self.crossable, self.random.choice([2, 2, 3]) if len(self.crossable) > 2 else 2)
+        sources = [
+            self.columns[key]["key"] if key in self.columns and "key" in self.columns[key] else key for key in keys
+        ]
         if len(set(sources)) < len(sources) or sorted(keys) in self.crossed:
             return
         self.crossed.append(sorted(keys))
-        column = self.add(name, {"type": "crossed_column", "keys": keys,
-                                 "hash_bucket_size": self.random.choice([7, 50, 1000])})
+        column = self.add(
+            name, {"type": "crossed_column", "keys": keys, "hash_bucket_size": self.random.choice([7, 50, 1000])}
+        )
         self.maybe(self.columns[column], "hash_key", 42, 0.2)
         self.linear.append(column)
         if self.random.random() < 0.3:

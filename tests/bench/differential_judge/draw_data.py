@@ -27,8 +27,7 @@ def fixed(random, dtype, shape, rows, pool, default):
         values = [chosen(random, dtype, pool) for _ in range(count)]
         return values if shape else values[0]
 
-    feature = {"kind": "FixedLenFeature", "dtype": dtype, "shape": shape,
-               "values": [value() for _ in range(rows)]}
+    feature = {"kind": "FixedLenFeature", "dtype": dtype, "shape": shape, "values": [value() for _ in range(rows)]}
     if default is not None:
         feature["default_value"] = default
     return feature
@@ -36,21 +35,28 @@ def fixed(random, dtype, shape, rows, pool, default):
 
 def varying(random, dtype, rows, pool):
     """Lists of 0 to 4 values, some of them absent, some with an id twice."""
+
     def value():
         values = [chosen(random, dtype, pool) for _ in range(random.choice([0, 1, 1, 2, 3, 4]))]
         if len(values) > 1 and random.random() < 0.3:
             values[-1] = values[0]
         return None if not values and random.random() < 0.5 else values
-    return {"kind": "VarLenFeature", "dtype": dtype, "shape": [],
-            "values": [value() for _ in range(rows)]}
+
+    return {"kind": "VarLenFeature", "dtype": dtype, "shape": [], "values": [value() for _ in range(rows)]}
 
 
 def weights_like(random, feature):
     """A weight for each value of another feature."""
+
     def weight(values):
         return None if values is None else [round(random.uniform(0, 2), 2) for _ in values]
-    return {"kind": "VarLenFeature", "dtype": "float32", "shape": [],
-            "values": [weight(values) for values in feature["values"]]}
+
+    return {
+        "kind": "VarLenFeature",
+        "dtype": "float32",
+        "shape": [],
+        "values": [weight(values) for values in feature["values"]],
+    }
 
 
 def pool_of(random, dtype):
@@ -80,12 +86,12 @@ class Table:
             shape, default = (), {"string": "", "int64": 0, "float32": 0.0}[dtype]
             pool = [word for word in pool if word != ""] or pool
         elif self.source == "TFRecordDataset" and gaps and self.random.random() < 0.4:
-            default = {"string": self.random.choice(["", "b"]), "int64": self.random.choice([-1, 1]),
-                       "float32": 0.5}[dtype]
+            default = {"string": self.random.choice(["", "b"]), "int64": self.random.choice([-1, 1]), "float32": 0.5}[
+                dtype
+            ]
             default = [default] * shape[0] if shape else default
         self.pools[key] = pool
-        return self.add(key, lambda rows: fixed(self.random, dtype, list(shape), rows, pool,
-                                                default if gaps else None))
+        return self.add(key, lambda rows: fixed(self.random, dtype, list(shape), rows, pool, default if gaps else None))
 
     def varying(self, key, dtype):
         self.pools[key] = pool_of(self.random, dtype)
@@ -103,11 +109,13 @@ class Table:
             first = values[0][0] if isinstance(values[0], list) else values[0]
             dtype = {str: "string", int: "int64", float: "float32"}[type(first)]
             self.parts[part][key] = {
-                "kind": "FixedLenFeature", "dtype": dtype, "values": values,
-                "shape": [len(values[0])] if isinstance(values[0], list) else []}
+                "kind": "FixedLenFeature",
+                "dtype": dtype,
+                "values": values,
+                "shape": [len(values[0])] if isinstance(values[0], list) else [],
+            }
             if self.source == "make_csv_dataset":
-                self.parts[part][key]["default_value"] = {"string": "", "int64": 0,
-                                                          "float32": 0.0}[dtype]
+                self.parts[part][key]["default_value"] = {"string": "", "int64": 0, "float32": 0.0}[dtype]
         return key
 
     def word_or_id(self, key):

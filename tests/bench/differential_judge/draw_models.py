@@ -31,15 +31,16 @@ def classifier(random, table):
 
 def regressor(random, table):
     width = random.choice([1, 1, 2]) if table.source != "make_csv_dataset" else 1
-    table.label("label", lambda: [round(random.gauss(1, 2), 3) for _ in range(width)]
-                if width > 1 else round(random.gauss(1, 2), 3))
+    table.label(
+        "label",
+        lambda: [round(random.gauss(1, 2), 3) for _ in range(width)] if width > 1 else round(random.gauss(1, 2), 3),
+    )
     return {"label_dimension": width} if width > 1 else {}
 
 
 def one_head(random, table, key):
     """A head with its label in column `key`."""
-    kinds = ["BinaryClassHead", "MultiClassHead", "RegressionHead", "PoissonRegressionHead",
-             "LogisticRegressionHead"]
+    kinds = ["BinaryClassHead", "MultiClassHead", "RegressionHead", "PoissonRegressionHead", "LogisticRegressionHead"]
     kind = random.choice(kinds + (["MultiLabelHead"] if table.source != "make_csv_dataset" else []))
     options = {"type": kind, "loss_reduction": random.choice(REDUCTIONS)}
     if kind == "BinaryClassHead":
@@ -75,8 +76,7 @@ def head(random, table):
         return options, "label"
     heads, labels, reduction = [], {}, random.choice(REDUCTIONS)
     for name in ("first", "second"):
-        heads.append({**one_head(random, table, name + "_label"), "name": name,
-                      "loss_reduction": reduction})
+        heads.append({**one_head(random, table, name + "_label"), "name": name, "loss_reduction": reduction})
         labels[name] = name + "_label"
     options = {"type": "MultiHead", "heads": heads}
     if random.random() < 0.5:
@@ -96,8 +96,7 @@ def network_options(random, prefix):
 
 def premade(random, table, columns, with_head, optimizers):
     """(model, labels); `optimizers` gives an optimizer or None for the default, by family."""
-    family = random.choice(["Linear", "DNN", "DNNLinearCombined", "Linear", "DNN",
-                            "DNNLinearCombined", "Baseline"])
+    family = random.choice(["Linear", "DNN", "DNNLinearCombined", "Linear", "DNN", "DNNLinearCombined", "Baseline"])
     if not columns.dense and family != "Baseline":
         family = "Linear"
     labels = "label"
@@ -110,7 +109,7 @@ def premade(random, table, columns, with_head, optimizers):
         model.update((classifier if kind == "Classifier" else regressor)(random, table))
         weight_column(random, table, model)
     if family == "DNNLinearCombined":
-        model["linear_feature_columns"], model["dnn_feature_columns"] = columns.linear, columns.dense
+        model["linear_feature_columns"], model["dnn_feature_columns"] = (columns.linear, columns.dense)
         model.update(network_options(random, "dnn_"))
     elif family == "DNN":
         model["feature_columns"] = columns.dense

@@ -1,14 +1,28 @@
 """Draws optimizers of Keras and of tf.train, with schedules, clipping and averages."""
 
 KERAS = ["SGD", "Adam", "RMSprop", "Adagrad", "Ftrl"]
-TRAIN = ["GradientDescentOptimizer", "MomentumOptimizer", "AdamOptimizer", "AdagradOptimizer",
-         "RMSPropOptimizer", "FtrlOptimizer"]
+TRAIN = [
+    "GradientDescentOptimizer",
+    "MomentumOptimizer",
+    "AdamOptimizer",
+    "AdagradOptimizer",
+    "RMSPropOptimizer",
+    "FtrlOptimizer",
+]
 
 
 def schedule(random, rate):
-    kind = random.choice(["exponential_decay", "natural_exp_decay", "inverse_time_decay",
-                          "polynomial_decay", "piecewise_constant", "cosine_decay",
-                          "cosine_decay_restarts"])
+    kind = random.choice(
+        [
+            "exponential_decay",
+            "natural_exp_decay",
+            "inverse_time_decay",
+            "polynomial_decay",
+            "piecewise_constant",
+            "cosine_decay",
+            "cosine_decay_restarts",
+        ]
+    )
     if kind == "piecewise_constant":
         return {"type": kind, "boundaries": [1, 3], "values": [rate, rate / 2, rate / 10]}
     spec = {"type": kind, "learning_rate": rate}
@@ -47,9 +61,13 @@ def options_of(random, kind):
     elif kind in ("Adagrad", "AdagradOptimizer"):
         maybe["initial_accumulator_value"] = random.choice([0.01, 1.0])
     elif kind in ("Ftrl", "FtrlOptimizer"):
-        maybe.update(learning_rate_power=-0.6, initial_accumulator_value=0.5,
-                     l1_regularization_strength=0.01, l2_regularization_strength=0.05,
-                     l2_shrinkage_regularization_strength=0.02)
+        maybe.update(
+            learning_rate_power=-0.6,
+            initial_accumulator_value=0.5,
+            l1_regularization_strength=0.01,
+            l2_regularization_strength=0.05,
+            l2_shrinkage_regularization_strength=0.02,
+        )
     chosen = {key: value for key, value in maybe.items() if random.random() < 0.5}
     if kind == "MomentumOptimizer":
         chosen["momentum"] = maybe["momentum"]

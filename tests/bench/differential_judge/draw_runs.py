@@ -1,20 +1,28 @@
 """Draws loops with their saves, evaluations and exporters; requests to exports; halves of runs."""
+
 import copy
 
 import draw_data
 
-EXPORTERS = [{"type": "LatestExporter", "name": "latest", "exports_to_keep": 2},
-             {"type": "FinalExporter", "name": "final"},
-             {"type": "BestExporter", "name": "best", "compare": {"metric": "average_loss",
-                                                                  "mode": "min"},
-              "exports_to_keep": 1}]
+EXPORTERS = [
+    {"type": "LatestExporter", "name": "latest", "exports_to_keep": 2},
+    {"type": "FinalExporter", "name": "final"},
+    {
+        "type": "BestExporter",
+        "name": "best",
+        "compare": {"metric": "average_loss", "mode": "min"},
+        "exports_to_keep": 1,
+    },
+]
 
 
 def saves(random):
-    config = {"save_checkpoints_steps": random.choice([3, 4, 7, 10]),
-              "save_summary_steps": random.choice([1, 3, 5, 100]),
-              "log_step_count_steps": random.choice([2, 5, 6]),
-              "keep_checkpoint_max": random.choice([1, 2, 5, None])}
+    config = {
+        "save_checkpoints_steps": random.choice([3, 4, 7, 10]),
+        "save_summary_steps": random.choice([1, 3, 5, 100]),
+        "log_step_count_steps": random.choice([2, 5, 6]),
+        "keep_checkpoint_max": random.choice([1, 2, 5, None]),
+    }
     if random.random() < 0.3:
         config["tpu_config"] = {"iterations_per_loop": random.choice([1, 3])}
     return config
@@ -28,8 +36,7 @@ def loop(random, premade):
     case["steps"] = random.choice([5, 8, 12, 21])
     case["start"] = "fresh"
     case["run_config"] = saves(random)
-    case["eval_spec"] = {"steps": random.choice([None, 1, 2]), "start_delay_secs": 0,
-                         "throttle_secs": 0}
+    case["eval_spec"] = {"steps": random.choice([None, 1, 2]), "start_delay_secs": 0, "throttle_secs": 0}
     # A baseline has no columns that say what a receiver parses.
     if case["source"] == "TFRecordDataset" and case["feature_columns"]:
         case["eval_spec"]["exporters"] = random.sample(EXPORTERS, random.randint(0, 2))
@@ -46,8 +53,11 @@ def odd_values(random, feature, any_length):
         count = random.choice([0, 1, 1, 2, 5])
     elif any_length:
         count = random.choice([count, count, 2])
-    pool = {"string": draw_data.WORDS + ["never seen"], "int64": [-1, 0, 1, 2, 3],
-            "float32": [0.0, -1.0, 1e10, 0.5, 3.25]}[dtype]
+    pool = {
+        "string": draw_data.WORDS + ["never seen"],
+        "int64": [-1, 0, 1, 2, 3],
+        "float32": [0.0, -1.0, 1e10, 0.5, 3.25],
+    }[dtype]
     if any_length and feature["kind"] != "VarLenFeature":
         pool = [value for value in pool if value not in ("", -1)]
     return [random.choice(pool) for _ in range(count)]
@@ -64,12 +74,18 @@ def receiver(random, case):
     absent and how it crosses; so the first is drawn where that makes no difference."""
     if random.random() < 0.25:
         return "raw"
-    dense = {key: feature for key, feature in case["data"]["eval"].items()
-             if feature["kind"] != "VarLenFeature" and key in categorical_keys(case)}
-    absent = any(value in ("", -1) or isinstance(value, list) and {"", -1} & set(value)
-                 for part in case["data"].values() for key in dense for value in part[key]["values"])
-    crossed = any(key in dense for spec in case["feature_columns"].values()
-                  for key in spec.get("keys", []))
+    dense = {
+        key: feature
+        for key, feature in case["data"]["eval"].items()
+        if feature["kind"] != "VarLenFeature" and key in categorical_keys(case)
+    }
+    absent = any(
+        value in ("", -1) or isinstance(value, list) and {"", -1} & set(value)
+        for part in case["data"].values()
+        for key in dense
+        for value in part[key]["values"]
+    )
+    crossed = any(key in dense for spec in case["feature_columns"].values() for key in spec.get("keys", []))
     return "input" if absent or crossed else random.choice(["columns", "input"])
 
 
@@ -84,8 +100,7 @@ def requests(random, case):
         batch = []
         for _ in range(random.choice([1, 1, 3])):
             row = random.randrange(len(next(iter(features.values()))["values"]))
-            asked = {key: {**feature, "values": feature["values"][row]}
-                     for key, feature in features.items()}
+            asked = {key: {**feature, "values": feature["values"][row]} for key, feature in features.items()}
             for key, feature in asked.items():
                 if random.random() < 0.3:
                     loose = case["receiver"] == "columns" and key in categories
@@ -102,8 +117,11 @@ def raw_requests(random, case):
     features, labels = copy.deepcopy(case["data"]["eval"]), case["labels"]
     for key in labels.values() if isinstance(labels, dict) else [labels]:
         features.pop(key)
-    weighed = {spec["weight_feature_key"]: case["feature_columns"][spec["categorical_column"]]["key"]
-               for spec in case["feature_columns"].values() if "weight_feature_key" in spec}
+    weighed = {
+        spec["weight_feature_key"]: case["feature_columns"][spec["categorical_column"]]["key"]
+        for spec in case["feature_columns"].values()
+        if "weight_feature_key" in spec
+    }
 
     def example(widths):
         asked = {}
@@ -112,8 +130,10 @@ def raw_requests(random, case):
             if feature["kind"] == "VarLenFeature":
                 width = widths[weighed.get(key, key)]
                 values = (values * width)[:width] if values else [{"string": ""}.get(feature["dtype"], 0)] * width
-            asked[key] = {**feature, "values": values if feature["shape"] or
-                          feature["kind"] == "VarLenFeature" else values[0]}
+            asked[key] = {
+                **feature,
+                "values": values if feature["shape"] or feature["kind"] == "VarLenFeature" else values[0],
+            }
         return asked
 
     batches = []
@@ -127,8 +147,9 @@ def exports(random, premade, optimizer):
     """A trained model and what is asked of its export; a baseline reads no feature."""
     case = {"model": {"type": "Baseline"}}
     while case["model"]["type"].startswith("Baseline"):
-        case = premade(random, "exports", (1, random.randint(1, 3), random.randint(0, 1)),
-                       random.random() < 0.3, optimizer)
+        case = premade(
+            random, "exports", (1, random.randint(1, 3), random.randint(0, 1)), random.random() < 0.3, optimizer
+        )
     case["steps"], case["receiver"] = 2, receiver(random, case)
     case["api_version"] = random.choice([1, 2])
     for prefix in ("", "dnn_"):  # drawn in training alone, which is TensorFlow's here
@@ -153,5 +174,11 @@ def mirrored(random, draw):
     while case["model"]["type"].startswith("Baseline"):
         case = draw()
     config = {"train_distribute": {"type": "MirroredStrategy", "num_replicas": random.choice([2, 3])}}
-    return {**case, "part": "mirrored", "run_config": config, "start": "warm", "use_tpu": False,
-            "steps": random.choice([1, 3])}
+    return {
+        **case,
+        "part": "mirrored",
+        "run_config": config,
+        "start": "warm",
+        "use_tpu": False,
+        "steps": random.choice([1, 3]),
+    }

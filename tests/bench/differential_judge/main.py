@@ -5,6 +5,7 @@ and with the last bits of the weights moved at each step. A case that differs is
 two files, the job and a TensorFlow script that stands by itself. Prints a line of JSON a case that
 differs and one for all; the exit code is 1 where any does.
 """
+
 import argparse
 import json
 import os
@@ -24,18 +25,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="differential", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="differential", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--cases", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--only", choices=list(draw.PARTS), metavar="PART",
-                        help=", ".join(draw.PARTS))
+    parser.add_argument("--only", choices=list(draw.PARTS), metavar="PART", help=", ".join(draw.PARTS))
     parser.add_argument("--build", default=str(ROOT / "build" / "release"), metavar="DIR")
-    parser.add_argument("--output", default="differences", metavar="DIR",
-                        help="where cases that differ are written")
-    parser.add_argument("--shrink", type=float, default=60, metavar="SECONDS",
-                        help="the longest that a case is made smaller (0: not at all)")
+    parser.add_argument("--output", default="differences", metavar="DIR", help="where cases that differ are written")
+    parser.add_argument(
+        "--shrink",
+        type=float,
+        default=60,
+        metavar="SECONDS",
+        help="the longest that a case is made smaller (0: not at all)",
+    )
     parser.add_argument("--case", metavar="FILE", help="run this case.json instead of drawing")
     return parser.parse_args()
 
@@ -43,9 +48,18 @@ def arguments():
 def report(case, verdict, folder, name):
     title = f"{name}: " + "; ".join(d["place"] for d in verdict.differences[:3])
     script.write(case, folder / name, title)
-    print(json.dumps({"case": name, "files": str(folder / name),
-                      "differences": verdict.differences[:8],
-                      "more": max(0, len(verdict.differences) - 8)}, ensure_ascii=False), flush=True)
+    print(
+        json.dumps(
+            {
+                "case": name,
+                "files": str(folder / name),
+                "differences": verdict.differences[:8],
+                "more": max(0, len(verdict.differences) - 8),
+            },
+            ensure_ascii=False,
+        ),
+        flush=True,
+    )
 
 
 def judged(judge, case):
@@ -73,22 +87,22 @@ def run(options, judge):
             counts["same"] += 1
         else:
             counts["differ"] += 1
-            smaller, found = shrink.shrunk(case, verdict.kinds, lambda one: judged(judge, one),
-                                           options.shrink)
+            smaller, found = shrink.shrunk(case, verdict.kinds, lambda one: judged(judge, one), options.shrink)
             report(smaller, found or verdict, pathlib.Path(options.output), name)
-    print(json.dumps({"seed": options.seed, **counts,
-                      "seconds": round(time.monotonic() - start, 1)}), flush=True)
+    print(json.dumps({"seed": options.seed, **counts, "seconds": round(time.monotonic() - start, 1)}), flush=True)
     return 1 if counts["differ"] else 0
 
 
 def main():
     options = arguments()
     program = pathlib.Path(options.build).resolve() / "cli" / "tpuest"
-    with tempfile.TemporaryDirectory(prefix="tpuest-differential.") as folder:
-        with open(os.path.join(folder, "tensorflow.log"), "w") as log:
-            pair = workers.Workers(log)
-            try:
-                code = run(options, trial.Judge(str(program), folder, pair))
-            finally:
-                pair.close()
+    with (
+        tempfile.TemporaryDirectory(prefix="tpuest-differential.") as folder,
+        open(os.path.join(folder, "tensorflow.log"), "w") as log,
+    ):
+        pair = workers.Workers(log)
+        try:
+            code = run(options, trial.Judge(str(program), folder, pair))
+        finally:
+            pair.close()
     sys.exit(code)

@@ -1,4 +1,5 @@
 """A case as two files: the job, and a TensorFlow script that needs nothing else."""
+
 import json
 import pprint
 
@@ -32,7 +33,7 @@ def module(name, source):
 
 '''
 
-TAIL = '''
+TAIL = """
 import data
 import session
 
@@ -48,7 +49,7 @@ for name in ("losses", "metrics"):
 for name in ("predictions", "variables"):
     for key, value in sorted(result[name].items()):
         print(name, key, value.tolist())
-'''
+"""
 
 
 def tensorflow(case, name, title):
@@ -61,7 +62,6 @@ def tensorflow(case, name, title):
 
 def write(case, folder, title):
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "job.yaml").write_text(
-        json.dumps(job.of(case), indent=1, ensure_ascii=False) + "\n")
+    (folder / "job.yaml").write_text(json.dumps(job.of(case), indent=1, ensure_ascii=False) + "\n")
     (folder / "case.json").write_text(json.dumps(case, indent=1, ensure_ascii=False) + "\n")
     (folder / "tensorflow_case.py").write_text(tensorflow(case, "tensorflow_case.py", title))

@@ -4,6 +4,7 @@ A case is plain data, so smaller ones are made without knowing what it means: a 
 is left out, rows and lists are halved, numbers of steps go down. What neither side takes any more does
 not differ, and is passed over.
 """
+
 import copy
 import time
 
@@ -30,14 +31,14 @@ def with_number(case, key, values):
 def places(value, path=()):
     """Paths of what may be left out, outer ones first."""
     if isinstance(value, dict):
-        for key, inner in value.items():
+        for key in value:
             if key not in ("type", "data", "files"):
                 yield path + (key,)
         for key, inner in value.items():
             if key not in ("data", "files"):
                 yield from places(inner, path + (key,))
     elif isinstance(value, list) and len(value) > 1:
-        for index, inner in enumerate(value):
+        for index in range(len(value)):
             yield path + (index,)
         for index, inner in enumerate(value):
             yield from places(inner, path + (index,))
@@ -80,10 +81,27 @@ def tidied(case):
     return case
 
 
-KEPT = {(key,) for key in (
-    "part", "source", "model", "labels", "steps", "train_batch_size", "eval_batch_size",
-    "predict_batch_size", "feature_columns", "index", "seed", "run_config", "eval_spec", "receiver",
-    "api_version", "export")}
+KEPT = {
+    (key,)
+    for key in (
+        "part",
+        "source",
+        "model",
+        "labels",
+        "steps",
+        "train_batch_size",
+        "eval_batch_size",
+        "predict_batch_size",
+        "feature_columns",
+        "index",
+        "seed",
+        "run_config",
+        "eval_spec",
+        "receiver",
+        "api_version",
+        "export",
+    )
+}
 
 
 def smaller_ones(case):
@@ -91,8 +109,7 @@ def smaller_ones(case):
     yield from halves(case)
     yield from with_number(case, "train_batch_size", [1, case["train_batch_size"] // 2])
     yield from with_number(case, "eval_batch_size", [1])
-    for path in places({key: value for key, value in case.items() if (key,) not in KEPT or
-                        key == "model"}):
+    for path in places({key: value for key, value in case.items() if (key,) not in KEPT or key == "model"}):
         if path not in KEPT:
             yield tidied(without(case, path))
     for path in places({"feature_columns": case.get("feature_columns", {})}):

@@ -1,12 +1,12 @@
 """A case run on both sides, and its verdict: one function for each way of comparing."""
+
 import concurrent.futures
 import pathlib
 import shutil
 
-import numpy as np
-
 import compare
 import job
+import numpy as np
 import workers
 
 # Runs of both of TensorFlow's processes: as it is, and with the weights' last bits moved before each step.
@@ -14,8 +14,7 @@ MOVES = {"on": [None, (100, 1)], "off": [None, (200, 1)]}
 # And more of them where little differs, since few tell the largest badly. What rounding repeats, as in the
 # sum of a hundred equal numbers, no last bit changes: such are moved by more, to both sides, whose mean
 # is the run itself but for rounding.
-MORE_MOVES = {"on": [(300, 1), (400, 1), (500, 64), (500, -64)],
-              "off": [(600, 1), (700, 1), (800, 64), (800, -64)]}
+MORE_MOVES = {"on": [(300, 1), (400, 1), (500, 64), (500, -64)], "off": [(600, 1), (700, 1), (800, 64), (800, -64)]}
 
 
 class Verdict:
@@ -57,11 +56,9 @@ class Judge:
 
     def try_case(self, case):
         """The verdict; None where both sides refuse the case."""
-        way = {"loop": loop, "exports": exports, "checkpoints": checkpoints,
-               "migrate": migrate, "mirrored": mirrored}
+        way = {"loop": loop, "exports": exports, "checkpoints": checkpoints, "migrate": migrate, "mirrored": mirrored}
         folder = self.folder()
-        return way.get(case["part"], numbers)(self, case, folder,
-                                              job.Ours(self.program, folder))
+        return way.get(case["part"], numbers)(self, case, folder, job.Ours(self.program, folder))
 
     def beside(self, ours, theirs):
         """(ours, theirs) of two calls made at the same time; what one raises stands for its result."""
@@ -92,16 +89,14 @@ def built(pair, case, folder):
     """The case's graphs in both processes, each built in one of them, and the initial checkpoint."""
     where = {"case": case, "folder": str(folder)}
     pair.on.call("write_data", **where)
-    train, rest = pair.at_once(("open", {**where, "modes": ["train"]}),
-                               ("open", {**where, "modes": ["eval", "infer"]}))
+    train, rest = pair.at_once(("open", {**where, "modes": ["train"]}), ("open", {**where, "modes": ["eval", "infer"]}))
     pair.at_once(("take", {"plans": rest}), ("take", {"plans": train}))
     pair.on.call("start")
 
 
 def on_both(pair, do, moves, **arguments):
     """Runs of both processes that are asked to `do` something with their moves."""
-    on, off = pair.at_once((do, {**arguments, "moves": moves["on"]}),
-                           (do, {**arguments, "moves": moves["off"]}))
+    on, off = pair.at_once((do, {**arguments, "moves": moves["on"]}), (do, {**arguments, "moves": moves["off"]}))
     return on + off
 
 
@@ -125,8 +120,7 @@ def mean_of(one, other):
 def drifted(runs):
     """Of runs by MORE_MOVES those that tell the drift."""
     half = len(runs) // 2
-    return [run for on, more, up, down in (runs[:half], runs[half:])
-            for run in (on, more, mean_of(up, down))]
+    return [run for on, more, up, down in (runs[:half], runs[half:]) for run in (on, more, mean_of(up, down))]
 
 
 def settled(verdict_of, others, more):
@@ -137,8 +131,12 @@ def settled(verdict_of, others, more):
 
 def diverged(found, runs):
     """tpuest ends before a number that is not finite gets into a variable; TensorFlow goes on."""
-    return (isinstance(found, job.Refused) and found.code == job.DIVERGED and
-            not isinstance(runs, workers.Failed) and not compare.finite(runs[0]))
+    return (
+        isinstance(found, job.Refused)
+        and found.code == job.DIVERGED
+        and not isinstance(runs, workers.Failed)
+        and not compare.finite(runs[0])
+    )
 
 
 def numbers(judge, case, folder, ours):
@@ -156,8 +154,11 @@ def numbers(judge, case, folder, ours):
     if compare.unstable(runs) and case["steps"] > 1:
         return judge.try_case({**case, "steps": 1})
     found["variables"] = judge.pair.on.call("read", prefix=found["checkpoint"])
-    return settled(lambda others: Verdict(compare.differences(found, runs[0], others)), runs[1:],
-                   lambda: on_both(judge.pair, "runs", MORE_MOVES))
+    return settled(
+        lambda others: Verdict(compare.differences(found, runs[0], others)),
+        runs[1:],
+        lambda: on_both(judge.pair, "runs", MORE_MOVES),
+    )
 
 
 def mirrored(judge, case, folder, ours):
@@ -167,6 +168,7 @@ def mirrored(judge, case, folder, ours):
     def moved(moves):
         starts = judge.pair.on.call("starts_moved", moves=moves)
         return judge.pair.on.call("mirrored", **where, starts=starts)
+
     try:
         judge.pair.on.call("write_data", **where)
         judge.pair.on.call("open", **where, modes=["train"])
@@ -175,15 +177,19 @@ def mirrored(judge, case, folder, ours):
         return refused_there(case, ours, error)
     found, runs = judge.beside(
         lambda: ours.run(case),
-        lambda: judge.pair.at_once(*[("mirrored", {**where, "starts": [start]}) for start in starts]))
+        lambda: judge.pair.at_once(*[("mirrored", {**where, "starts": [start]}) for start in starts]),
+    )
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
     base, other = [alone(run) for [run] in runs]
     variables = judge.pair.on.call("read", prefix=found["checkpoint"])
     ours_alone = alone({name: value for name, value in variables.items() if name in base["variables"]})
-    return settled(lambda others: Verdict(compare.differences(ours_alone, base, others)), [other],
-                   lambda: [alone(run) for moves in MORE_MOVES.values() for run in moved(moves)])
+    return settled(
+        lambda others: Verdict(compare.differences(ours_alone, base, others)),
+        [other],
+        lambda: [alone(run) for moves in MORE_MOVES.values() for run in moved(moves)],
+    )
 
 
 def alone(variables):
@@ -203,15 +209,18 @@ def loop(judge, case, folder, ours):
     """What train_and_evaluate leaves: checkpoints, events, exports."""
     where = {"case": case, "folder": str(folder)}
     judge.pair.on.call("write_data", **where)
-    found, runs = judge.beside(lambda: ours.train_and_evaluate(case),
-                               lambda: judge.pair.both("train_and_evaluate", **where))
+    found, runs = judge.beside(
+        lambda: ours.train_and_evaluate(case), lambda: judge.pair.both("train_and_evaluate", **where)
+    )
     ended, verdict = one_refused(found, runs)
     if ended:
         return verdict
     left = judge.pair.on.call("left_in", folder=str(folder / "run"))
     return settled(
-        lambda others: Verdict(compare.differences_of_places(left, runs[0], others)), runs[1:],
-        lambda: on_both(judge.pair, "moved_loops", MORE_MOVES, **where))
+        lambda others: Verdict(compare.differences_of_places(left, runs[0], others)),
+        runs[1:],
+        lambda: on_both(judge.pair, "moved_loops", MORE_MOVES, **where),
+    )
 
 
 def exports(judge, case, folder, ours):
@@ -224,8 +233,9 @@ def exports(judge, case, folder, ours):
         end = judge.pair.on.call("train", name="end")
     except workers.Failed:
         return None
-    found, exported = judge.beside(lambda: ours.export(case, end),
-                                   lambda: judge.pair.on.call("export", **where, prefix=end))
+    found, exported = judge.beside(
+        lambda: ours.export(case, end), lambda: judge.pair.on.call("export", **where, prefix=end)
+    )
     ended, verdict = one_refused(found, exported)
     if ended:
         return verdict
@@ -268,8 +278,8 @@ def checkpoints(judge, case, folder, ours):
         for difference in back:
             difference["place"] += " (TensorFlow going on from tpuest's)"
         return Verdict(found + back)
-    return settled(verdict_of, others,
-                   lambda: without_losses(on_both(judge.pair, "runs", MORE_MOVES)))
+
+    return settled(verdict_of, others, lambda: without_losses(on_both(judge.pair, "runs", MORE_MOVES)))
 
 
 def without_losses(runs):
@@ -280,8 +290,7 @@ def old_runs(pair, case, folder):
     """An old run's last prefix, its graphs in both processes, and what they make of it."""
     where = {"case": case, "folder": str(folder)}
     pair.on.call("write_data", **where)
-    prefix, plans = pair.at_once(("old_run", where),
-                                 ("open", {**where, "modes": ["train", "eval", "infer"]}))
+    prefix, plans = pair.at_once(("old_run", where), ("open", {**where, "modes": ["train", "eval", "infer"]}))
     pair.on.call("open", **where)
     pair.on.call("take", plans=plans)
     return prefix, on_both(pair, "there_and_on", {"on": [None], "off": [(100, 1)]}, prefix=prefix)
@@ -304,13 +313,12 @@ def migrate(judge, case, folder, ours):
 
     def verdict_of(moved):
         found = compare.differences(there, plain(theirs["there"]), [plain(one["there"]) for one in moved])
-        later = compare.differences(on, {"losses": [], **theirs["on"]},
-                                    [{"losses": [], **one["on"]} for one in moved])
+        later = compare.differences(on, {"losses": [], **theirs["on"]}, [{"losses": [], **one["on"]} for one in moved])
         for difference in later:
             difference["place"] += " (two steps later)"
         return Verdict(found + later)
-    return settled(verdict_of, [moved],
-                   lambda: on_both(judge.pair, "there_and_on", MORE_MOVES, prefix=prefix))
+
+    return settled(verdict_of, [moved], lambda: on_both(judge.pair, "there_and_on", MORE_MOVES, prefix=prefix))
 
 
 def plain(results):

@@ -1,4 +1,5 @@
 """TensorFlow's two processes, with and without its oneDNN kernels, as the judge sees them."""
+
 import os
 import pathlib
 import pickle
@@ -24,12 +25,20 @@ class Failed(Exception):
 
 class Worker:
     def __init__(self, onednn, log):
-        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "",
-                       "PYTHONDONTWRITEBYTECODE": "1",
-                       "TF_ENABLE_ONEDNN_OPTS": "1" if onednn else "0"}
-        self.process = subprocess.Popen([str(interpreter()), str(HERE / "peer" / "worker.py")],
-                                        env=environment, stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=log)
+        environment = {
+            **os.environ,
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "CUDA_VISIBLE_DEVICES": "",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TF_ENABLE_ONEDNN_OPTS": "1" if onednn else "0",
+        }
+        self.process = subprocess.Popen(
+            [str(interpreter()), str(HERE / "peer" / "worker.py")],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
 
     def ask(self, do, **arguments):
         body = pickle.dumps({"do": do, **arguments})

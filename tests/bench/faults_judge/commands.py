@@ -3,6 +3,7 @@
 A command is (program, arguments) in a folder. What befalls it is a Trouble: an injection in strace's
 words, a clock that is wrong, a limit on the size of files.
 """
+
 import dataclasses
 import glob
 import os
@@ -20,7 +21,7 @@ LONGEST = 60  # seconds; a run takes hundredths of one, but machines may be busy
 @dataclasses.dataclass
 class Trouble:
     inject: str = ""  # "rename:signal=SIGKILL:when=3"
-    clock: int = 0    # seconds that the clock is off
+    clock: int = 0  # seconds that the clock is off
     file_size: int | None = None
 
 
@@ -41,8 +42,9 @@ def can_inject():
     """Whether strace is there and may trace here."""
     if not shutil.which("strace"):
         return False
-    tried = subprocess.run([*strace("/dev/null", "close", "close:signal=SIGKILL:when=1"), "true"],
-                           capture_output=True, check=False)
+    tried = subprocess.run(
+        [*strace("/dev/null", "close", "close:signal=SIGKILL:when=1"), "true"], capture_output=True, check=False
+    )
     return tried.returncode == -signal.SIGKILL
 
 
@@ -59,22 +61,30 @@ class Process:
     def __init__(self, words, folder, trouble, preload):
         self.held = False
         self.trace = os.path.join(folder, "..", "trace")
-        before = strace(self.trace, trouble.inject.split(":")[0], trouble.inject) if (
-            trouble.inject) else []
+        before = strace(self.trace, trouble.inject.split(":")[0], trouble.inject) if (trouble.inject) else []
         if os.path.exists(self.trace):
             os.remove(self.trace)
         environment = dict(os.environ)
         if trouble.clock and preload:
-            environment.update(LD_PRELOAD=preload, FAKETIME=f"{trouble.clock:+d}",
-                               FAKETIME_DONT_FAKE_MONOTONIC="1")
+            environment.update(LD_PRELOAD=preload, FAKETIME=f"{trouble.clock:+d}", FAKETIME_DONT_FAKE_MONOTONIC="1")
         limit = None
         if trouble.file_size is not None:
+
             def limit():
                 resource.setrlimit(resource.RLIMIT_FSIZE, (trouble.file_size, trouble.file_size))
-        self.popen = subprocess.Popen(before + words, cwd=folder, env=environment, text=True,
-                                      errors="replace", stdin=subprocess.DEVNULL,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                      start_new_session=True, preexec_fn=limit)
+
+        self.popen = subprocess.Popen(
+            before + words,
+            cwd=folder,
+            env=environment,
+            text=True,
+            errors="replace",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            preexec_fn=limit,
+        )
 
     def end(self):
         """Waits for the end, for as long as a command may take."""
@@ -120,10 +130,10 @@ class Runner:
         self.program, self.preload = program, faketime_library()
         self.injects = can_inject()
 
-    def start(self, arguments, folder, trouble=Trouble()):
-        return Process([self.program, *arguments], folder, trouble, self.preload)
+    def start(self, arguments, folder, trouble=None):
+        return Process([self.program, *arguments], folder, trouble or Trouble(), self.preload)
 
-    def run(self, arguments, folder, trouble=Trouble()):
+    def run(self, arguments, folder, trouble=None):
         return self.start(arguments, folder, trouble).end()
 
     def trace(self, arguments, folder):

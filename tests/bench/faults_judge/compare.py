@@ -2,6 +2,7 @@
 
 `allowed` has what the schedule's damage makes legal, as damage.py says it with its reasons.
 """
+
 import os
 import re
 
@@ -17,8 +18,12 @@ def differences(kind, ours, theirs):
         elif key not in ours:
             found.append({"kind": kind, "what": f"{key}: only in the run with faults"})
         elif ours[key] != theirs[key]:
-            found.append({"kind": kind, "what": f"{key}: {short(ours[key])} in the whole run, "
-                                                f"{short(theirs[key])} in the run with faults"})
+            found.append(
+                {
+                    "kind": kind,
+                    "what": f"{key}: {short(ours[key])} in the whole run, {short(theirs[key])} in the run with faults",
+                }
+            )
     return found
 
 
@@ -35,18 +40,28 @@ def names(whole, faulted, allowed):
 
     def is_of(name, prefixes):
         return any(name.startswith(prefix + ".") for prefix in prefixes)
-    extra = [name for name in faulted["names"] if name not in whole["names"]
-             and not is_of(name, [*allowed.get("checkpoints", []), *stuck, *best])]
+
+    extra = [
+        name
+        for name in faulted["names"]
+        if name not in whole["names"] and not is_of(name, [*allowed.get("checkpoints", []), *stuck, *best])
+    ]
     extra = [name for name in extra if not (stuck and name == ".tpuest/removing")]
     unfinished = faulted["unfinished exports"]
     if "stuck" in allowed:
         extra, unfinished = [name for name in extra if not TEMPORARY.search(name)], []
-    lost = [name for name in whole["names"] if name not in faulted["names"]
-            and not (name.endswith("metrics.jsonl") and "metrics.jsonl" in allowed)
-            and not is_of(name, best)]
-    return ([{"kind": "left over", "what": name} for name in extra]
-            + [{"kind": "lost", "what": name} for name in lost]
-            + [{"kind": "left over", "what": name} for name in unfinished])
+    lost = [
+        name
+        for name in whole["names"]
+        if name not in faulted["names"]
+        and not (name.endswith("metrics.jsonl") and "metrics.jsonl" in allowed)
+        and not is_of(name, best)
+    ]
+    return (
+        [{"kind": "left over", "what": name} for name in extra]
+        + [{"kind": "lost", "what": name} for name in lost]
+        + [{"kind": "left over", "what": name} for name in unfinished]
+    )
 
 
 def metrics(whole, faulted, allowed):
@@ -55,13 +70,19 @@ def metrics(whole, faulted, allowed):
 
     def counted(lines):
         return [line for line in lines if line is None or line.get("step", 0) > until]
+
     ours, theirs = counted(whole["metrics"]), counted(faulted["metrics"])
     if ours == theirs:
         return []
     missing = [line for line in ours if line not in theirs]
     more = [line for line in theirs if line not in ours]
-    return [{"kind": "metrics.jsonl", "what": f"only in the whole run {short(missing)}; only in the run "
-                                              f"with faults {short(more)}; {len(ours)} and {len(theirs)} lines"}]
+    return [
+        {
+            "kind": "metrics.jsonl",
+            "what": f"only in the whole run {short(missing)}; only in the run "
+            f"with faults {short(more)}; {len(ours)} and {len(theirs)} lines",
+        }
+    ]
 
 
 def events(whole, faulted, allowed, every_step):
@@ -77,9 +98,11 @@ def events(whole, faulted, allowed, every_step):
             if folder == "." and tag not in every_step:
                 first = {step: value for step, value in first.items() if step in second}
                 second = {step: value for step, value in second.items() if step in first}
-            found += differences("events", {f"{folder} {tag} {step}": value
-                                            for step, value in first.items()},
-                                 {f"{folder} {tag} {step}": value for step, value in second.items()})
+            found += differences(
+                "events",
+                {f"{folder} {tag} {step}": value for step, value in first.items()},
+                {f"{folder} {tag} {step}": value for step, value in second.items()},
+            )
     return found
 
 
@@ -92,16 +115,19 @@ def state(whole, faulted, allowed):
 
 
 def run_json(whole, faulted, allowed):
-    both = [{key: value for key, value in (taken["run.json"] or {}).items()
-             if key not in allowed.get("run.json", [])} for taken in (whole, faulted)]
+    both = [
+        {key: value for key, value in (taken["run.json"] or {}).items() if key not in allowed.get("run.json", [])}
+        for taken in (whole, faulted)
+    ]
     return differences("run.json", *both)
 
 
 def compare(whole, faulted, allowed, every_step):
     found = names(whole, faulted, allowed)
     both = set(whole["bytes"]) & set(faulted["bytes"])
-    found += differences("bytes", {name: whole["bytes"][name] for name in both},
-                         {name: faulted["bytes"][name] for name in both})
+    found += differences(
+        "bytes", {name: whole["bytes"][name] for name in both}, {name: faulted["bytes"][name] for name in both}
+    )
     found += state(whole, faulted, allowed)
     found += metrics(whole, faulted, allowed)
     found += events(whole, faulted, allowed, every_step)

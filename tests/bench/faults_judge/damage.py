@@ -17,6 +17,7 @@ What may differ, and why:
 Shards and indices are written again by the run that goes on from an older checkpoint. Where there is
 no other one, the command ends with exit code 4, and the file is brought back.
 """
+
 import pathlib
 
 import records
@@ -93,9 +94,8 @@ def harm(run, fault, allowed):
     before = path.read_bytes()
     after = damaged(before, fault["file"], fault["how"], fault["at"])
     # The file as it is, cut or flipped at its end, may be whole.
-    if after is not None and fault["file"] == "checkpoint" and fault["how"] in ("cut", "flip"):
-        allow(run, path, fault["file"], allowed)
-    elif fault["file"] != "checkpoint":
+    is_state = fault["file"] == "checkpoint"
+    if not is_state or (after is not None and fault["how"] in ("cut", "flip")):
         allow(run, path, fault["file"], allowed)
     if after is None and fault["file"] == "checkpoint":
         # In the midst of a save one more is there, which pushes one out; without the file nothing
@@ -113,5 +113,4 @@ def harm(run, fault, allowed):
 def others_hold(run, harmed):
     """Whether a checkpoint is there of which no file was harmed."""
     bad = {path.name.split(".index")[0].split(".data")[0] for path in harmed}
-    return any(path.name.split(".index")[0] not in bad
-               for path in pathlib.Path(run).glob("model.ckpt-*.index"))
+    return any(path.name.split(".index")[0] not in bad for path in pathlib.Path(run).glob("model.ckpt-*.index"))

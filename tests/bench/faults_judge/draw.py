@@ -1,4 +1,5 @@
 """Draws a case as a function of the seed and the case's number: a job, its files, a schedule."""
+
 import random as random_module
 
 import draw_faults

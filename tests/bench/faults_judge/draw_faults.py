@@ -7,10 +7,19 @@ other one an attempt to run the command.
 """
 
 # What the kernel may answer to a call.
-ERRORS = {"write": ["ENOSPC", "EIO", "EDQUOT"], "openat": ["EMFILE", "ENFILE", "EIO", "ENOSPC"],
-          "fsync": ["EIO", "ENOSPC"], "rename": ["ENOSPC", "EIO"], "mkdir": ["ENOSPC", "EDQUOT"],
-          "read": ["EIO"], "mmap": ["ENOMEM"], "clone3": ["EAGAIN"], "getdents64": ["EIO"],
-          "unlink": ["EIO"], "newfstatat": ["EIO"]}
+ERRORS = {
+    "write": ["ENOSPC", "EIO", "EDQUOT"],
+    "openat": ["EMFILE", "ENFILE", "EIO", "ENOSPC"],
+    "fsync": ["EIO", "ENOSPC"],
+    "rename": ["ENOSPC", "EIO"],
+    "mkdir": ["ENOSPC", "EDQUOT"],
+    "read": ["EIO"],
+    "mmap": ["ENOMEM"],
+    "clone3": ["EAGAIN"],
+    "getdents64": ["EIO"],
+    "unlink": ["EIO"],
+    "newfstatat": ["EIO"],
+}
 SIGNALS = ["SIGTERM", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"]
 READERS = ["evaluate", "predict", "inspect", "export"]
 HOWS = ["empty", "cut", "flip", "delete"]
@@ -40,8 +49,7 @@ def signal(random, _):
 
 def error(random, _):
     call = random.choice(list(ERRORS) + ["write", "rename", "openat", "fsync"])
-    return {**at_call(random, "error", [call]), "error": random.choice(ERRORS[call]),
-            "for_good": random.random() < 0.4}
+    return {**at_call(random, "error", [call]), "error": random.choice(ERRORS[call]), "for_good": random.random() < 0.4}
 
 
 def disk(random, _):
@@ -90,8 +98,19 @@ def export(random, _):
     return at_call(random, "export")
 
 
-KINDS = [(kill, 30), (late_kill, 5), (signal, 20), (error, 20), (disk, 4), (file_size, 4),
-         (damage, 14), (clock, 4), (beside, 6), (reader, 6), (export, 2)]
+KINDS = [
+    (kill, 30),
+    (late_kill, 5),
+    (signal, 20),
+    (error, 20),
+    (disk, 4),
+    (file_size, 4),
+    (damage, 14),
+    (clock, 4),
+    (beside, 6),
+    (reader, 6),
+    (export, 2),
+]
 
 
 def schedule(random, case):
@@ -100,7 +119,7 @@ def schedule(random, case):
     faults = [one(random, case) for one in drawn]
     if faults[0]["kind"] in ("damage", "reader", "export"):
         faults.insert(0, random.choice([kill, signal])(random, case))
-    if case["command"] == "train" and "max_steps" in case["job"]["train_spec"]:
-        if random.random() < 0.08:
-            faults.insert(0, {"kind": "follow"})
+    may_follow = case["command"] == "train" and "max_steps" in case["job"]["train_spec"]
+    if may_follow and random.random() < 0.08:
+        faults.insert(0, {"kind": "follow"})
     return faults

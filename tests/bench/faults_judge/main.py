@@ -6,6 +6,7 @@ is run again until it ends with 0. Prints a line of JSON a case that differs and
 code is 1 where any does. What fails is made smaller and written as DIR/NAME/{job.yaml,case.json}, which
 --case runs again. Kinds of faults that this machine cannot make are counted as left out.
 """
+
 import argparse
 import collections
 import json
@@ -16,33 +17,35 @@ import sys
 import tempfile
 import time
 
-import yaml
-
 import commands
 import draw
 import shrink
 import trial
+import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SKIPPED = 77  # for Meson
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="faults", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="faults", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--program", default=str(ROOT / "build/release/cli/tpuest"), metavar="FILE")
-    parser.add_argument("--output", default="differences", metavar="DIR",
-                        help="where cases that differ are written")
-    parser.add_argument("--shrink", type=float, default=30, metavar="SECONDS",
-                        help="the longest that a case is made smaller (0: not at all)")
-    parser.add_argument("--seconds", type=float, default=0,
-                        help="no new case begins after so long (0: all of them)")
+    parser.add_argument("--output", default="differences", metavar="DIR", help="where cases that differ are written")
+    parser.add_argument(
+        "--shrink",
+        type=float,
+        default=30,
+        metavar="SECONDS",
+        help="the longest that a case is made smaller (0: not at all)",
+    )
+    parser.add_argument("--seconds", type=float, default=0, help="no new case begins after so long (0: all of them)")
     parser.add_argument("--case", metavar="FILE", help="run this case.json instead of drawing")
-    parser.add_argument("--skips", action="store_true",
-                        help=f"without strace end with exit code {SKIPPED}")
+    parser.add_argument("--skips", action="store_true", help=f"without strace end with exit code {SKIPPED}")
     return parser.parse_args()
 
 
@@ -60,9 +63,18 @@ def report(case, verdict, output, name):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "case.json").write_text(json.dumps(case, indent=1) + "\n")
     (folder / "job.yaml").write_text(yaml.safe_dump(case["job"], sort_keys=False))
-    print(json.dumps({"case": name, "files": str(folder), "schedule": case["schedule"],
-                      "findings": verdict.findings[:6],
-                      "more": max(0, len(verdict.findings) - 6)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "case": name,
+                "files": str(folder),
+                "schedule": case["schedule"],
+                "findings": verdict.findings[:6],
+                "more": max(0, len(verdict.findings) - 6),
+            }
+        ),
+        flush=True,
+    )
 
 
 def drawn(options):
@@ -78,6 +90,7 @@ def run(options, runner, folder):
 
     def try_case(case):
         return trial.try_case(runner, os.path.join(folder, "case"), case)
+
     for name, case in drawn(options):
         if options.seconds and time.monotonic() - begin > options.seconds:
             break
@@ -87,9 +100,18 @@ def run(options, runner, folder):
         if verdict.findings:
             smaller, found = shrink.shrunk(verdict.case, verdict, try_case, options.shrink)
             report(smaller, found, options.output, name)
-    print(json.dumps({"seed": options.seed, "same": counts["same"], "differ": counts["differ"],
-                      "faults": dict(sorted(hits.items())),
-                      "seconds": round(time.monotonic() - begin, 1)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "seed": options.seed,
+                "same": counts["same"],
+                "differ": counts["differ"],
+                "faults": dict(sorted(hits.items())),
+                "seconds": round(time.monotonic() - begin, 1),
+            }
+        ),
+        flush=True,
+    )
     return 1 if counts["differ"] else 0
 
 

@@ -4,11 +4,28 @@ strace counts the calls of a thread from the first one on, the loader's too; tho
 after the program has set its signal handlers, of which SIGPIPE's is the last. Calls of the same name on
 files of the same kind are one group, so that the rare ones are met as often as the many.
 """
+
 import random as random_module
 import re
 
-CALLS = ["write", "openat", "rename", "fsync", "unlink", "unlinkat", "rmdir", "mkdir", "newfstatat",
-         "mmap", "munmap", "read", "close", "getdents64", "clone3", "fcntl"]
+CALLS = [
+    "write",
+    "openat",
+    "rename",
+    "fsync",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "mkdir",
+    "newfstatat",
+    "mmap",
+    "munmap",
+    "read",
+    "close",
+    "getdents64",
+    "clone3",
+    "fcntl",
+]
 READY = "rt_sigaction(SIGPIPE"
 LINE = re.compile(r"(\d+) +([a-z0-9_]+)\((.*)")
 

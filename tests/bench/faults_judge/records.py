@@ -1,4 +1,5 @@
 """TFRecords, tf.Examples and events, as far as the judge writes and reads them."""
+
 import struct
 
 TABLE = []
@@ -19,8 +20,7 @@ def masked_crc32c(data):
 def framed(record):
     """A record as a TFRecord file has it: length, its checksum, bytes, their checksum."""
     length = struct.pack("<Q", len(record))
-    return (length + struct.pack("<I", masked_crc32c(length)) + record
-            + struct.pack("<I", masked_crc32c(record)))
+    return length + struct.pack("<I", masked_crc32c(length)) + record + struct.pack("<I", masked_crc32c(record))
 
 
 def varint(number):
@@ -45,8 +45,7 @@ def feature(values):
 
 def example(row):
     """A serialized tf.train.Example of lists by name."""
-    entries = b"".join(field(1, field(1, name.encode()) + field(2, feature(values)))
-                       for name, values in row.items())
+    entries = b"".join(field(1, field(1, name.encode()) + field(2, feature(values))) for name, values in row.items())
     return field(1, entries)
 
 
@@ -55,12 +54,11 @@ def records(data):
     those of its checksum is left out."""
     found, at, damaged = [], 0, 0
     while at + 12 <= len(data):
-        length, = struct.unpack_from("<Q", data, at)
+        (length,) = struct.unpack_from("<Q", data, at)
         end = at + 12 + length + 4
-        if end > len(data) or struct.unpack_from("<I", data, at + 8)[0] != masked_crc32c(
-                data[at:at + 8]):
+        if end > len(data) or struct.unpack_from("<I", data, at + 8)[0] != masked_crc32c(data[at : at + 8]):
             break
-        record = data[at + 12:end - 4]
+        record = data[at + 12 : end - 4]
         if struct.unpack_from("<I", data, end - 4)[0] == masked_crc32c(record):
             found.append(record)
         else:
@@ -90,7 +88,7 @@ def fields(message):
             yield key >> 3, take()
             continue
         size = {1: 8, 5: 4}.get(key & 7) or take()
-        yield key >> 3, message[at:at + size]
+        yield key >> 3, message[at : at + size]
         at += size
 
 
@@ -104,8 +102,9 @@ def event(record):
             for _, summary in fields(value):
                 parts = list(fields(summary))
                 tag = next((part.decode() for key, part in parts if key == 1), "")
-                values[tag] = b"".join(part if isinstance(part, bytes) else varint(part)
-                                       for key, part in parts if key not in (1, 9))
+                values[tag] = b"".join(
+                    part if isinstance(part, bytes) else varint(part) for key, part in parts if key not in (1, 9)
+                )
         elif number == 7:
             starts = dict(fields(value)).get(1) == 1  # SessionLog.START
     return {"step": step, "values": values, "starts": starts}

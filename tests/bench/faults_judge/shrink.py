@@ -1,4 +1,5 @@
 """Makes a case that fails smaller while it fails in the same way: fewer faults, a shorter job."""
+
 import copy
 import time
 
@@ -21,11 +22,18 @@ def with_value(case, path, value):
     return smaller
 
 
-OPTIONAL = [("job", "summaries"), ("job", "train_spec", "hooks"), ("job", "run_config", "keep_best"),
-            ("job", "eval_spec", "exporters"), ("job", "eval_spec", "every_steps"),
-            ("job", "run_config", "checkpoint_format"), ("job", "tpuest", "on_nan"),
-            ("job", "optimizer", "exponential_moving_average"),
-            ("job", "input_fns", "train", "shuffle"), ("job", "model", "dropout")]
+OPTIONAL = [
+    ("job", "summaries"),
+    ("job", "train_spec", "hooks"),
+    ("job", "run_config", "keep_best"),
+    ("job", "eval_spec", "exporters"),
+    ("job", "eval_spec", "every_steps"),
+    ("job", "run_config", "checkpoint_format"),
+    ("job", "tpuest", "on_nan"),
+    ("job", "optimizer", "exponential_moving_average"),
+    ("job", "input_fns", "train", "shuffle"),
+    ("job", "model", "dropout"),
+]
 
 
 def has(case, path):

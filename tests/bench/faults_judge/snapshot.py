@@ -4,6 +4,7 @@ Times are left out: the names of event files and exports, wall times in events, 
 start, heartbeat and end in run.json. Beside them run.json has argv, the process and where the last attempt
 began, and a reader's evaluation is a folder of its own, eval_reader, and lines of its own in metrics.jsonl.
 """
+
 import collections
 import hashlib
 import json
@@ -67,8 +68,7 @@ def metrics(path):
 
 def json_of(path, without=()):
     try:
-        return {key: value for key, value in json.loads(path.read_bytes()).items()
-                if key not in without}
+        return {key: value for key, value in json.loads(path.read_bytes()).items() if key not in without}
     except (OSError, ValueError, AttributeError):
         return None
 
@@ -79,29 +79,35 @@ def lines(path):
 
 def named(path):
     """The checkpoints that a state file names, the newest first and then all."""
-    return re.findall(r'path(?:s)?: "([^"]*)"', path.read_text(errors="replace")) if (
-        path.exists()) else None
+    return re.findall(r'path(?:s)?: "([^"]*)"', path.read_text(errors="replace")) if (path.exists()) else None
 
 
 def take(run):
     run = pathlib.Path(run)
-    names = [str(path.relative_to(run)) for path in run.rglob("*")
-             if path.is_file() or path.is_symlink()]
+    names = [str(path.relative_to(run)) for path in run.rglob("*") if path.is_file() or path.is_symlink()]
     kept = sorted(name for name in names if not IGNORED.search(name))
     lines_of_run = metrics(run / ".tpuest/metrics.jsonl")
     if not lines_of_run and ".tpuest/metrics.jsonl" in kept:
         kept.remove(".tpuest/metrics.jsonl")  # a reader's alone
-    folders = sorted({str(path.parent.relative_to(run)) for path in run.glob("**/events.out.tfevents.*")
-                      if "eval_reader" not in path.parts})
+    folders = sorted(
+        {
+            str(path.parent.relative_to(run))
+            for path in run.glob("**/events.out.tfevents.*")
+            if "eval_reader" not in path.parts
+        }
+    )
     return {
         "names": kept,
-        "bytes": {name: (run / name).read_bytes() for name in kept
-                  if name.startswith("model.ckpt") or name == "graph.pbtxt"
-                  or name.endswith((".yaml", ".tsv"))},
+        "bytes": {
+            name: (run / name).read_bytes()
+            for name in kept
+            if name.startswith("model.ckpt") or name == "graph.pbtxt" or name.endswith((".yaml", ".tsv"))
+        },
         "events": {name: event_values(run / name) for name in folders},
         "exports": exports(run),
-        "unfinished exports": sorted(str(path.relative_to(run)) for path in run.glob("export/*/*")
-                                     if not path.name.isdigit()),
+        "unfinished exports": sorted(
+            str(path.relative_to(run)) for path in run.glob("export/*/*") if not path.name.isdigit()
+        ),
         "metrics": lines_of_run,
         "run.json": json_of(run / ".tpuest/run.json", RUN_TIMES),
         "evaluated.json": json_of(run / ".tpuest/evaluated.json"),

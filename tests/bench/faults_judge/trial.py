@@ -1,4 +1,5 @@
 """Runs a case: the job in one piece, then again under its schedule, and what differs in the end."""
+
 import collections
 import dataclasses
 import json
@@ -7,13 +8,12 @@ import pathlib
 import shutil
 import subprocess
 
-import yaml
-
 import compare
 import damage
 import points
 import records
 import snapshot
+import yaml
 from commands import Trouble
 
 COMPLETE = {0}
@@ -29,6 +29,7 @@ DISK = 64 << 20
 @dataclasses.dataclass
 class Verdict:
     """What was found; the case with its system calls; how often each kind of fault took place."""
+
     findings: list
     case: dict
     hits: collections.Counter
@@ -45,9 +46,9 @@ def write_files(case, folder):
         if name.endswith(".csv"):
             (folder / name).write_text("\n".join(rows) + "\n")
         else:
-            (folder / name).write_bytes(b"".join(
-                records.framed(records.example({key: [value] for key, value in row.items()}))
-                for row in rows))
+            (folder / name).write_bytes(
+                b"".join(records.framed(records.example({key: [value] for key, value in row.items()})) for row in rows)
+            )
 
 
 class Disk:
@@ -59,8 +60,12 @@ class Disk:
         self.is_mounted = self.mount(f"size={DISK}")
 
     def mount(self, options):
-        return subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)],
-                              capture_output=True, check=False).returncode == 0
+        return (
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)], capture_output=True, check=False
+            ).returncode
+            == 0
+        )
 
     def leave(self, free):
         """Leaves so many bytes free."""
@@ -78,7 +83,7 @@ class Trial:
         self.runner, self.case, self.folder = runner, case, pathlib.Path(folder)
         self.words = [case["command"], "job.yaml", "-q", "--json"]
         self.findings, self.allowed, self.hits = [], {}, collections.Counter()
-        self.harmed = {}      # path: the bytes that it had
+        self.harmed = {}  # path: the bytes that it had
         self.clock, self.code, self.follower = 0, None, None
         self.groups = {}
         self.has_failed = False  # an attempt did, and a follower that looked then ends with it
@@ -130,8 +135,11 @@ class Trial:
 
     def still_harmed(self):
         """Damaged files of checkpoints that were not written again since."""
-        return {path: before for path, (before, after) in self.harmed.items()
-                if (path.read_bytes() if path.exists() else None) == after}
+        return {
+            path: before
+            for path, (before, after) in self.harmed.items()
+            if (path.read_bytes() if path.exists() else None) == after
+        }
 
     def bring_back(self):
         if self.disk and self.disk.is_mounted:
@@ -174,8 +182,7 @@ class Trial:
         again = f"..{fault['when'] + 1}" if fault.get("again") else ""
         # Where two threads make so many of these calls, each one is a signal, and the second one ends
         # the process at once.
-        self.attempt(fault["signal"], COMPLETE | {code, 143},
-                     self.inject(fault, f"signal={fault['signal']}", again))
+        self.attempt(fault["signal"], COMPLETE | {code, 143}, self.inject(fault, f"signal={fault['signal']}", again))
         return self.code != 0
 
     def do_error(self, fault):
@@ -185,8 +192,11 @@ class Trial:
             self.allowed["removing"] = True
         if self.starts_anew and fault["call"] in REMOVING:
             self.allowed["stuck"] = True  # the next start, which takes it away, is another run's
-        self.attempt(f"{fault['error']} of {fault['call']} {fault['when']}", FULL,
-                     self.inject(fault, f"error={fault['error']}", "+" if fault["for_good"] else ""))
+        self.attempt(
+            f"{fault['error']} of {fault['call']} {fault['when']}",
+            FULL,
+            self.inject(fault, f"error={fault['error']}", "+" if fault["for_good"] else ""),
+        )
         return True
 
     def do_file_size(self, fault):
@@ -207,10 +217,12 @@ class Trial:
         has_names = "input_fn" not in self.case["job"]["eval_spec"]
         if command == "evaluate" and has_names:
             command = "predict"  # --name would be one of them
-        return {"evaluate": ["evaluate", "job.yaml", "--name", "reader", "-q", "--json"],
-                "predict": ["predict", "job.yaml", "--limit", "3", "-q"],
-                "inspect": ["inspect", "run", "--json"],
-                "export": ["export", "job.yaml", "--export-dir", "exports", "-q"]}[command]
+        return {
+            "evaluate": ["evaluate", "job.yaml", "--name", "reader", "-q", "--json"],
+            "predict": ["predict", "job.yaml", "--limit", "3", "-q"],
+            "inspect": ["inspect", "run", "--json"],
+            "export": ["export", "job.yaml", "--export-dir", "exports", "-q"],
+        }[command]
 
     def reader_codes(self):
         has_some = (self.run_dir / "checkpoint").exists() and not self.harmed
@@ -239,8 +251,9 @@ class Trial:
         before = self.reader_point(fault, words)
         if before is None:
             return False
-        reader = self.runner.start(words, self.place, Trouble(
-            inject=f"{before['call']}:signal=SIGSTOP:when={before['when']}"))
+        reader = self.runner.start(
+            words, self.place, Trouble(inject=f"{before['call']}:signal=SIGSTOP:when={before['when']}")
+        )
         stopped = reader.stopped()
         if stopped:
             self.attempt("a run beside a reader", COMPLETE)
@@ -274,8 +287,7 @@ class Trial:
         return outcome.code == -9
 
     def do_follow(self, _):
-        words = ["evaluate", "job.yaml", "--follow", "-q", "--json",
-                 "tpuest.deadlines.evaluator_secs=30"]
+        words = ["evaluate", "job.yaml", "--follow", "-q", "--json", "tpuest.deadlines.evaluator_secs=30"]
         self.follower = self.runner.start(words, self.place)
         return True
 
@@ -300,8 +312,9 @@ class Trial:
 
     def resolve(self):
         own = ("reader", "export")
-        resolved = [fault if fault["kind"] in own else points.resolved(fault, self.groups)
-                    for fault in self.case["schedule"]]
+        resolved = [
+            fault if fault["kind"] in own else points.resolved(fault, self.groups) for fault in self.case["schedule"]
+        ]
         self.case = {**self.case, "schedule": [fault for fault in resolved if fault]}
 
     def befall(self, fault):

@@ -1,4 +1,5 @@
 """An example's folder, and what both sides leave in it."""
+
 import json
 import pathlib
 import subprocess
@@ -19,7 +20,9 @@ class Here:
         self.there = str(self.folder / "there")
 
     def config(self, **more):
-        return tf.estimator.RunConfig(model_dir=self.there, save_summary_steps=1, log_step_count_steps=None, keep_checkpoint_max=100, **more)
+        return tf.estimator.RunConfig(
+            model_dir=self.there, save_summary_steps=1, log_step_count_steps=None, keep_checkpoint_max=100, **more
+        )
 
     def tpuest(self, *arguments):
         done = subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
@@ -29,10 +32,25 @@ class Here:
 
     def job(self, batch, inputs, model, steps, **more):
         """Writes job.yaml, which begins with TensorFlow's first checkpoint."""
-        job = {"version": 1, "use_tpu": False, "train_batch_size": batch, "eval_batch_size": batch, "predict_batch_size": batch,
-               "run_config": {"model_dir": "here", "tf_random_seed": 1, "log_step_count_steps": 1, "save_summary_steps": 0},
-               "input_fns": {"input": inputs}, "model": model, "train_spec": {"input_fn": "input", "max_steps": steps},
-               "predict": {"input_fn": "input"}, "warm_start_from": "there/model.ckpt-0", "tpuest": {"fsync": False}}
+        job = {
+            "version": 1,
+            "use_tpu": False,
+            "train_batch_size": batch,
+            "eval_batch_size": batch,
+            "predict_batch_size": batch,
+            "run_config": {
+                "model_dir": "here",
+                "tf_random_seed": 1,
+                "log_step_count_steps": 1,
+                "save_summary_steps": 0,
+            },
+            "input_fns": {"input": inputs},
+            "model": model,
+            "train_spec": {"input_fn": "input", "max_steps": steps},
+            "predict": {"input_fn": "input"},
+            "warm_start_from": "there/model.ckpt-0",
+            "tpuest": {"fsync": False},
+        }
         for key, value in more.items():
             job[key] = {**job[key], **value} if key in ("run_config", "input_fns") else value
         (self.folder / "job.yaml").write_text(json.dumps(job), encoding="utf-8")
@@ -64,7 +82,9 @@ def summaries(folder, tags):
     found = {}
     for path in sorted(pathlib.Path(folder).glob("events*")):
         for event in V1.train.summary_iterator(str(path)):
-            found.update({event.step: value.simple_value for value in event.summary.value if value.tag in tags})
+            for value in event.summary.value:
+                if value.tag in tags:
+                    found[event.step] = value.simple_value
     return dict(sorted(found.items()))
 
 
@@ -102,5 +122,12 @@ def signatures(folder, tags):
     """What an export's graph of these tags takes and gives, by signature."""
     with tf.Graph().as_default(), V1.Session() as session:
         found = V1.saved_model.load(session, tags, folder).signature_def
-        return {key: {"method": value.method_name, "inputs": " ".join(sorted(value.inputs)), "outputs": " ".join(sorted(value.outputs))}
-                for key, value in found.items() if not key.startswith("__")}
+        return {
+            key: {
+                "method": value.method_name,
+                "inputs": " ".join(sorted(value.inputs)),
+                "outputs": " ".join(sorted(value.outputs)),
+            }
+            for key, value in found.items()
+            if not key.startswith("__")
+        }

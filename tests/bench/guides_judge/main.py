@@ -1,6 +1,6 @@
 """Runs the examples of TensorFlow's guides here and in TensorFlow 2.15's estimators, and compares.
 
-  tests/bench/guides [--program PROGRAM] [--only EXAMPLE,...] [--keep FOLDER]
+  tests/bench/guides.py [--program PROGRAM] [--only EXAMPLE,...] [--keep FOLDER]
 
 Each example is the guide's model and data, trained by tf.estimator from its first checkpoint, model.ckpt-0, and by tpuest from
 the same one. Compared are what the guide shows: the losses of all steps, metrics of the evaluation, predictions, what
@@ -10,6 +10,7 @@ the largest number of its kind (the losses, a metric, a key of the predictions),
 is 1 if anything differs by more than 1e-5. It runs in the peers' Python with TensorFlow 2.15
 (`$PEERS/tf`, by default ~/.cache/tpuest-peers).
 """
+
 import argparse
 import json
 import pathlib
@@ -24,10 +25,20 @@ from here import Here
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BOUND = 1e-5
-EXAMPLES = {"titanic": estimators.titanic_linear, "deep": estimators.titanic_deep, "keras": estimators.keras_model,
-            "objects": estimators.objects, "saved_model": estimators.saved_model, "mirrored": estimators.mirrored,
-            "workers": estimators.workers, "mnist": tpu.mnist, "images": tpu.images, "serving": tpu.serving, "averaged": tpu.averaged,
-            "modes": estimators.modes}
+EXAMPLES = {
+    "titanic": estimators.titanic_linear,
+    "deep": estimators.titanic_deep,
+    "keras": estimators.keras_model,
+    "objects": estimators.objects,
+    "saved_model": estimators.saved_model,
+    "mirrored": estimators.mirrored,
+    "workers": estimators.workers,
+    "mnist": tpu.mnist,
+    "images": tpu.images,
+    "serving": tpu.serving,
+    "averaged": tpu.averaged,
+    "modes": estimators.modes,
+}
 
 
 class Difference:
@@ -78,6 +89,15 @@ def main():
             for what, ours, theirs in EXAMPLES[name](Here(program, top / name)):
                 difference.add(what, ours, theirs)
             differs = differs or bool(difference.only_one) or not difference.largest <= BOUND
-            print(json.dumps({"example": name, "compared": difference.compared, "largest_difference": difference.largest,
-                              "only_one_has": difference.only_one}), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "example": name,
+                        "compared": difference.compared,
+                        "largest_difference": difference.largest,
+                        "only_one_has": difference.only_one,
+                    }
+                ),
+                flush=True,
+            )
     return 1 if differs else 0

@@ -1,7 +1,7 @@
 """The examples of TPUEstimators."""
+
 import numpy as np
 import tensorflow as tf
-
 from here import call, columns, example, losses, summaries
 
 V1 = tf.compat.v1
@@ -9,9 +9,18 @@ TPU = V1.estimator.tpu
 
 
 def tpu_estimator(here, model_fn, batch):
-    config = TPU.RunConfig(model_dir=here.there, save_summary_steps=1, log_step_count_steps=None, keep_checkpoint_max=100, tf_random_seed=1)
-    return TPU.TPUEstimator(model_fn, use_tpu=False, config=config, train_batch_size=batch, eval_batch_size=batch, predict_batch_size=16,
-                            export_to_tpu=False)
+    config = TPU.RunConfig(
+        model_dir=here.there, save_summary_steps=1, log_step_count_steps=None, keep_checkpoint_max=100, tf_random_seed=1
+    )
+    return TPU.TPUEstimator(
+        model_fn,
+        use_tpu=False,
+        config=config,
+        train_batch_size=batch,
+        eval_batch_size=batch,
+        predict_batch_size=16,
+        export_to_tpu=False,
+    )
 
 
 # The guides' TPUs have eight cores.
@@ -35,7 +44,9 @@ def mnist(here):
         layers = V1.layers
         x = tf.reshape(features, [-1, 28, 28, 1])
         for filters in (32, 64):
-            x = layers.max_pooling2d(layers.conv2d(x, filters, [5, 5], padding="same", activation=tf.nn.relu), [2, 2], 2)
+            x = layers.max_pooling2d(
+                layers.conv2d(x, filters, [5, 5], padding="same", activation=tf.nn.relu), [2, 2], 2
+            )
         logits = layers.dense(layers.dense(layers.flatten(x), 128, activation=tf.nn.relu), 10)
         loss = V1.losses.sparse_softmax_cross_entropy(labels, logits)
         rate = V1.train.exponential_decay(0.002, V1.train.get_global_step(), 100000, 0.96)
@@ -44,28 +55,69 @@ def mnist(here):
 
     def inputs(params):
         def parsed(record):
-            found = tf.io.parse_single_example(record, {"image_raw": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)})
+            found = tf.io.parse_single_example(
+                record,
+                {"image_raw": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)},
+            )
             image = tf.cast(tf.io.decode_raw(found["image_raw"], tf.uint8), tf.float32)
             return image * (1.0 / 255) - 0.5, tf.cast(found["label"], tf.int32)
 
         rows = tf.data.TFRecordDataset(str(here.folder / "train.tfrecords")).map(parsed).cache().repeat()
         return rows.batch(params["batch_size"], drop_remainder=True)
 
-    source = {"source": {"type": "TFRecordDataset", "filenames": ["train.tfrecords"]}, "features": ["image"], "labels": "label", "cache": "memory",
-              "parse_example": {"image_raw": {"type": "FixedLenFeature", "shape": [], "dtype": "string"},
-                                "label": {"type": "FixedLenFeature", "shape": [], "dtype": "int64"}},
-              "stages": [{"map": [{"op": "decode_raw", "in": "image_raw", "out": "image", "out_type": "uint8", "shape": [784]},
-                                  {"op": "expr", "out": "image", "value": "cast(image, float32) * (1 / 255) - 0.5"},
-                                  {"op": "cast", "in": "label", "dtype": "int32"}]}, {"repeat": -1}, {"batch": 64}]}
+    source = {
+        "source": {"type": "TFRecordDataset", "filenames": ["train.tfrecords"]},
+        "features": ["image"],
+        "labels": "label",
+        "cache": "memory",
+        "parse_example": {
+            "image_raw": {"type": "FixedLenFeature", "shape": [], "dtype": "string"},
+            "label": {"type": "FixedLenFeature", "shape": [], "dtype": "int64"},
+        },
+        "stages": [
+            {
+                "map": [
+                    {"op": "decode_raw", "in": "image_raw", "out": "image", "out_type": "uint8", "shape": [784]},
+                    {"op": "expr", "out": "image", "value": "cast(image, float32) * (1 / 255) - 0.5"},
+                    {"op": "cast", "in": "label", "dtype": "int32"},
+                ]
+            },
+            {"repeat": -1},
+            {"batch": 64},
+        ],
+    }
     pool = {"type": "max_pooling2d", "pool_size": [2, 2], "strides": 2}
     layers = [{"type": "reshape", "shape": [28, 28, 1]}]
     for filters in (32, 64):
-        layers += [{"type": "conv2d", "filters": filters, "kernel_size": [5, 5], "padding": "same", "activation": "relu"}, pool]
-    layers += [{"type": "flatten"}, {"type": "dense", "units": 128, "activation": "relu"}, {"type": "dense", "units": 10}]
+        layers += [
+            {"type": "conv2d", "filters": filters, "kernel_size": [5, 5], "padding": "same", "activation": "relu"},
+            pool,
+        ]
+    layers += [
+        {"type": "flatten"},
+        {"type": "dense", "units": 128, "activation": "relu"},
+        {"type": "dense", "units": 10},
+    ]
     rate = {"type": "exponential_decay", "learning_rate": 0.002, "decay_steps": 100000, "decay_rate": 0.96}
-    here.job(64, source, {"type": "Sequential", "layers": layers, "head": {"type": "CustomHead", "loss": CROSSENTROPY}, "metrics": [METRIC]}, 20,
-             use_tpu=True, run_config=SHARDS, eval_spec={"input_fn": "input", "steps": 4},
-             optimizer={"type": "GradientDescentOptimizer", "learning_rate": rate, "cross_shard_optimizer": {"reduction": "MEAN"}})
+    here.job(
+        64,
+        source,
+        {
+            "type": "Sequential",
+            "layers": layers,
+            "head": {"type": "CustomHead", "loss": CROSSENTROPY},
+            "metrics": [METRIC],
+        },
+        20,
+        use_tpu=True,
+        run_config=SHARDS,
+        eval_spec={"input_fn": "input", "steps": 4},
+        optimizer={
+            "type": "GradientDescentOptimizer",
+            "learning_rate": rate,
+            "cross_shard_optimizer": {"reduction": "MEAN"},
+        },
+    )
     estimator = tpu_estimator(here, model_fn, 64)
     estimator.train(inputs, max_steps=20)
     yield "losses", here.train(), losses(here.there)
@@ -75,7 +127,7 @@ def mnist(here):
 def images(here):
     """9, 10. A hundred random images, predicted sixteen at a time; a precision of argmax(logits) that is called accuracy."""
     random = np.random.default_rng(1)
-    x, y = random.uniform(-1, 1, [100, 32, 32, 3]).astype(np.float32), random.integers(0, 10, [100]).astype(np.int32)
+    x, y = (random.uniform(-1, 1, [100, 32, 32, 3]).astype(np.float32), random.integers(0, 10, [100]).astype(np.int32))
     np.savez(here.folder / "images.npz", x=x, y=y)
 
     def model_fn(features, labels, mode, params):
@@ -85,23 +137,48 @@ def images(here):
             return TPU.TPUEstimatorSpec(mode, predictions={"logits": logits, "class": tf.argmax(logits, 1)})
         loss = V1.losses.sparse_softmax_cross_entropy(labels, logits)
         train_op = V1.train.GradientDescentOptimizer(0.01).minimize(loss, V1.train.get_global_step())
-        return TPU.TPUEstimatorSpec(mode, loss=loss, train_op=train_op, eval_metrics=(metric_fn, {"labels": labels, "logits": logits}))
+        return TPU.TPUEstimatorSpec(
+            mode, loss=loss, train_op=train_op, eval_metrics=(metric_fn, {"labels": labels, "logits": logits})
+        )
 
     def inputs(params):
         rows = tf.data.Dataset.from_tensor_slices(({"x": x}, y))
         return rows.repeat().batch(params["batch_size"], drop_remainder=True)
 
     source = {"source": {"type": "npz", "file": "images.npz"}, "features": ["x"], "labels": "y"}
-    here.job(40, {**source, "repeat": -1},
-             {"type": "Sequential", "layers": [{"type": "flatten"}, {"type": "dense", "units": 10}],
-              "head": {"type": "CustomHead", "loss": CROSSENTROPY, "predictions": {"logits": "logits", "class": "argmax(logits, 1)"}}, "metrics": [METRIC]}, 5,
-             use_tpu=True, run_config=SHARDS, optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.01}, predict_batch_size=16,
-             input_fns={"rows": source}, predict={"input_fn": "rows"}, eval_spec={"input_fn": "input", "steps": 2})
+    here.job(
+        40,
+        {**source, "repeat": -1},
+        {
+            "type": "Sequential",
+            "layers": [{"type": "flatten"}, {"type": "dense", "units": 10}],
+            "head": {
+                "type": "CustomHead",
+                "loss": CROSSENTROPY,
+                "predictions": {"logits": "logits", "class": "argmax(logits, 1)"},
+            },
+            "metrics": [METRIC],
+        },
+        5,
+        use_tpu=True,
+        run_config=SHARDS,
+        optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.01},
+        predict_batch_size=16,
+        input_fns={"rows": source},
+        predict={"input_fn": "rows"},
+        eval_spec={"input_fn": "input", "steps": 2},
+    )
     estimator = tpu_estimator(here, model_fn, 40)
     estimator.train(inputs, max_steps=5)
     yield "losses", here.train(), losses(here.there)
     yield "metrics", here.evaluate(), estimator.evaluate(inputs, steps=2)
-    yield "predictions", here.predict(), columns(estimator.predict(lambda params: tf.data.Dataset.from_tensor_slices({"x": x}).batch(params["batch_size"])))
+    yield (
+        "predictions",
+        here.predict(),
+        columns(
+            estimator.predict(lambda params: tf.data.Dataset.from_tensor_slices({"x": x}).batch(params["batch_size"]))
+        ),
+    )
 
 
 def serving(here):
@@ -113,28 +190,64 @@ def serving(here):
         del params
         logits = V1.layers.dense(features["x"] * 2.0, 3, kernel_initializer=V1.zeros_initializer())
         export = tf.estimator.export
-        outputs = {"logits": export.PredictOutput({"logits": logits}), "serving_default": export.PredictOutput({"prediction": logits}),
-                   "classes": export.ClassificationOutput(classes=tf.as_string(tf.argmax(logits, 1)))}
+        outputs = {
+            "logits": export.PredictOutput({"logits": logits}),
+            "serving_default": export.PredictOutput({"prediction": logits}),
+            "classes": export.ClassificationOutput(classes=tf.as_string(tf.argmax(logits, 1))),
+        }
         if mode == tf.estimator.ModeKeys.PREDICT:
             return TPU.TPUEstimatorSpec(mode, predictions={"logits": logits}, export_outputs=outputs)
         loss = V1.losses.sparse_softmax_cross_entropy(labels, logits)
-        return TPU.TPUEstimatorSpec(mode, loss=loss, train_op=V1.train.GradientDescentOptimizer(0.5).minimize(loss, V1.train.get_global_step()))
+        return TPU.TPUEstimatorSpec(
+            mode, loss=loss, train_op=V1.train.GradientDescentOptimizer(0.5).minimize(loss, V1.train.get_global_step())
+        )
 
-    head = {"type": "CustomHead", "loss": "mean(sparse_softmax_cross_entropy_with_logits(cast(labels, int32), logits))",
-            "predictions": {"logits": "logits"}, "export_outputs": {
-                "logits": {"type": "PredictOutput", "outputs": {"logits": "logits"}},
-                "serving_default": {"type": "PredictOutput", "outputs": {"prediction": "logits"}},
-                "classes": {"type": "ClassificationOutput", "classes": "as_string(argmax(logits, 1))"}}}
-    here.job(16, {"source": {"type": "from_tensor_slices", "values": {"x": x.tolist(), "y": y.tolist()}}, "features": ["x"], "labels": "y", "repeat": -1},
-             {"type": "Functional", "head": head, "layers": [{"type": "lambda", "name": "x2", "inputs": "x", "value": "x * 2"},
-                                                             {"type": "dense", "units": 3, "kernel_initializer": "zeros"}]}, 5,
-             use_tpu=True, run_config=SHARDS, optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.5},
-             export={"serving_input_receiver_fn": {"type": "build_parsing_serving_input_receiver_fn"},
-                     "batch_config": {"num_batch_threads": 1, "max_batch_size": 2, "batch_timeout_micros": 100}})
+    head = {
+        "type": "CustomHead",
+        "loss": "mean(sparse_softmax_cross_entropy_with_logits(cast(labels, int32), logits))",
+        "predictions": {"logits": "logits"},
+        "export_outputs": {
+            "logits": {"type": "PredictOutput", "outputs": {"logits": "logits"}},
+            "serving_default": {"type": "PredictOutput", "outputs": {"prediction": "logits"}},
+            "classes": {"type": "ClassificationOutput", "classes": "as_string(argmax(logits, 1))"},
+        },
+    }
+    here.job(
+        16,
+        {
+            "source": {"type": "from_tensor_slices", "values": {"x": x.tolist(), "y": y.tolist()}},
+            "features": ["x"],
+            "labels": "y",
+            "repeat": -1,
+        },
+        {
+            "type": "Functional",
+            "head": head,
+            "layers": [
+                {"type": "lambda", "name": "x2", "inputs": "x", "value": "x * 2"},
+                {"type": "dense", "units": 3, "kernel_initializer": "zeros"},
+            ],
+        },
+        5,
+        use_tpu=True,
+        run_config=SHARDS,
+        optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.5},
+        export={
+            "serving_input_receiver_fn": {"type": "build_parsing_serving_input_receiver_fn"},
+            "batch_config": {"num_batch_threads": 1, "max_batch_size": 2, "batch_timeout_micros": 100},
+        },
+    )
     estimator = tpu_estimator(here, model_fn, 16)
-    estimator.train(lambda params: tf.data.Dataset.from_tensor_slices(({"x": x}, y)).repeat().batch(params["batch_size"], drop_remainder=True), max_steps=5)
+    estimator.train(
+        lambda params: (
+            tf.data.Dataset.from_tensor_slices(({"x": x}, y)).repeat().batch(params["batch_size"], drop_remainder=True)
+        ),
+        max_steps=5,
+    )
     yield "losses", here.train(), losses(here.there)
-    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn({"x": tf.io.FixedLenFeature([4], tf.float32)})
+    receiver = tf.estimator.export.build_parsing_serving_input_receiver_fn(
+        {"x": tf.io.FixedLenFeature([4], tf.float32)}
+    )
     theirs = estimator.export_saved_model(here.there + "_export", receiver).decode()
     requests = [example(x=row) for row in x]
     for version in ("1", "2"):
@@ -177,17 +290,42 @@ def averaged(here):
             self.seen.append(run_values.results)
 
     twice = Twice()
-    source = {"source": {"type": "from_tensor_slices", "values": {"x": [[1.0]], "y": [[1.0]]}}, "features": ["x"], "labels": "y", "repeat": 4}
+    source = {
+        "source": {"type": "from_tensor_slices", "values": {"x": [[1.0]], "y": [[1.0]]}},
+        "features": ["x"],
+        "labels": "y",
+        "repeat": 4,
+    }
     dense = {"type": "dense", "units": 1, "use_bias": False, "kernel_initializer": "zeros"}
-    here.job(1, source, {"type": "Sequential", "layers": [dense], "head": {"type": "CustomHead", "loss": "mean((labels - logits) ** 2)"}}, 4,
-             optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.25, "exponential_moving_average": {"decay": 0.5, "use_in_eval": False}},
-             summaries=[{"scalar": "2 * loss", "name": "twice"}], eval_spec={"input_fn": "input", "steps": 1})
+    here.job(
+        1,
+        source,
+        {
+            "type": "Sequential",
+            "layers": [dense],
+            "head": {"type": "CustomHead", "loss": "mean((labels - logits) ** 2)"},
+        },
+        4,
+        optimizer={
+            "type": "GradientDescentOptimizer",
+            "learning_rate": 0.25,
+            "exponential_moving_average": {"decay": 0.5, "use_in_eval": False},
+        },
+        summaries=[{"scalar": "2 * loss", "name": "twice"}],
+        eval_spec={"input_fn": "input", "steps": 1},
+    )
     for averages in (False, True):
-        estimator = TPU.TPUEstimator(model_fn, use_tpu=False, config=TPU.RunConfig(model_dir=here.there, save_summary_steps=1, log_step_count_steps=None),
-                                     train_batch_size=1, eval_batch_size=1, params={"averages": averages})
+        estimator = TPU.TPUEstimator(
+            model_fn,
+            use_tpu=False,
+            config=TPU.RunConfig(model_dir=here.there, save_summary_steps=1, log_step_count_steps=None),
+            train_batch_size=1,
+            eval_batch_size=1,
+            params={"averages": averages},
+        )
         if not averages:
             estimator.train(inputs, max_steps=4, hooks=[twice])
             yield "losses", here.train("run_config.save_summary_steps=1"), losses(here.there)
-            yield "twice", list(summaries(str(here.folder / "here"), ("twice",)).values()), twice.seen
+            yield ("twice", list(summaries(str(here.folder / "here"), ("twice",)).values()), twice.seen)
         restore = ["scaffold_fn.restore={dense/kernel/ExponentialMovingAverage: dense/kernel}"] if averages else []
-        yield f"metrics, averages {averages}", here.evaluate(*restore), estimator.evaluate(inputs, steps=1)
+        yield (f"metrics, averages {averages}", here.evaluate(*restore), estimator.evaluate(inputs, steps=1))

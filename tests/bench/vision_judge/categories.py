@@ -1,4 +1,5 @@
 """Layers of words and numbers as categories, which learn from data: predictions beside Keras 2.15's and 3.9's."""
+
 import json
 import subprocess
 import sys
@@ -61,13 +62,29 @@ def check_27(here):
     3.9, whose vocabularies and weights are drawn."""
     for version, python in (("2.15", sys.executable), ("3.9", peer("k3"))):
         for seed in range(4):
-            subprocess.run([python, "-c", MODEL.replace("SEED", str(seed))], cwd=here.folder, check=True, capture_output=True)
+            subprocess.run(
+                [python, "-c", MODEL.replace("SEED", str(seed))], cwd=here.folder, check=True, capture_output=True
+            )
             kinds = {"color": (1, "string"), "size": (1, "int64"), "age": (1, "float32"), "tags": (3, "string")}
-            features = {name: {"type": "FixedLenFeature", "shape": [length], "dtype": dtype} for name, (length, dtype) in kinds.items()}
-            rows = {"source": {"type": "json_lines", "filenames": ["rows.jsonl"], "features": features}, "features": list(kinds)}
-            here.write_job({"version": 1, "run_config": {"model_dir": "run"}, "use_tpu": False, "predict_batch_size": 16,
-                            "input_fns": {"rows": rows}, "predict": {"input_fn": "rows"},
-                            "model": {"type": "model_to_estimator", "keras_model_path": "m.keras"}})
+            features = {
+                name: {"type": "FixedLenFeature", "shape": [length], "dtype": dtype}
+                for name, (length, dtype) in kinds.items()
+            }
+            rows = {
+                "source": {"type": "json_lines", "filenames": ["rows.jsonl"], "features": features},
+                "features": list(kinds),
+            }
+            here.write_job(
+                {
+                    "version": 1,
+                    "run_config": {"model_dir": "run"},
+                    "use_tpu": False,
+                    "predict_batch_size": 16,
+                    "input_fns": {"rows": rows},
+                    "predict": {"input_fn": "rows"},
+                    "model": {"type": "model_to_estimator", "keras_model_path": "m.keras"},
+                }
+            )
             theirs = json.loads((here.folder / "y.json").read_text())
             ours = here.predictions()
             yield same(f"{version} seed {seed}: outputs {sorted(ours)}", list(ours) == ["out"])

@@ -1,26 +1,36 @@
 """Check 19: SavedModels of ours in TensorFlow, and of Keras' here."""
+
 import json
 import subprocess
 import sys
 
 import numpy as np
 import tensorflow as tf
-from models import K, L, calibrated, transfer, two_outputs
 from program import Case, imported, job_of, peer, relative, same
+
+from models import K, L, calibrated, transfer, two_outputs
 
 
 def served(path, columns, signature="serving_default"):
     """What TensorFlow computes by the signature, and its outputs' names."""
     serve = tf.saved_model.load(str(path), tags=["serve"]).signatures[signature]
-    return {name: value.numpy() for name, value in serve(**{name: tf.constant(x) for name, x in columns.items()}).items()}
+    return {
+        name: value.numpy() for name, value in serve(**{name: tf.constant(x) for name, x in columns.items()}).items()
+    }
 
 
 def exported(here, title, model, columns, labels, label_columns):
     model.save(here.folder / "m.keras")
     here.forget_run()
-    job_of(here, imported("m.keras"), {**columns, **label_columns}, list(columns), labels,
-           export={"serving_input_receiver_fn": {"type": "build_raw_serving_input_receiver_fn"}},
-           optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.0})
+    job_of(
+        here,
+        imported("m.keras"),
+        {**columns, **label_columns},
+        list(columns),
+        labels,
+        export={"serving_input_receiver_fn": {"type": "build_raw_serving_input_receiver_fn"}},
+        optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.0},
+    )
     here.run("train", "job.yaml")
     ours = served(here.folder / here.json("export", "job.yaml")["path"], columns)
     outputs = model.predict(columns, verbose=0)
@@ -78,13 +88,34 @@ def check_19(here):
     yield from exported(here, "two outputs", two, columns, {"o1": "y1", "o2": "y2"}, {"y1": y, "y2": y})
 
     model.compile(K.optimizers.legacy.Adam(1e-3), K.losses.BinaryCrossentropy(from_logits=True), ["accuracy", "mse"])
-    yield from archived(here, "nested", model, {"image": x}, "y0", {"dense": (y + np.arange(32)[:, None]) % 2}, ["loss", "accuracy", "mse"])
-    two.compile("sgd", {"o1": "mse", "o2": "binary_crossentropy"}, metrics={"o1": ["mae"], "o2": [K.metrics.AUC(name="auc")]},
-                loss_weights={"o1": 1.0, "o2": 0.5})
-    yield from archived(here, "two outputs", two, columns, {"o1": "y0", "o2": "y1"}, {"o1": y - 0.5, "o2": (y + np.arange(32)[:, None]) % 2},
-                        ["loss", "o1_mae", "o2_auc"])
+    yield from archived(
+        here,
+        "nested",
+        model,
+        {"image": x},
+        "y0",
+        {"dense": (y + np.arange(32)[:, None]) % 2},
+        ["loss", "accuracy", "mse"],
+    )
+    two.compile(
+        "sgd",
+        {"o1": "mse", "o2": "binary_crossentropy"},
+        metrics={"o1": ["mae"], "o2": [K.metrics.AUC(name="auc")]},
+        loss_weights={"o1": 1.0, "o2": 0.5},
+    )
+    yield from archived(
+        here,
+        "two outputs",
+        two,
+        columns,
+        {"o1": "y0", "o2": "y1"},
+        {"o1": y - 0.5, "o2": (y + np.arange(32)[:, None]) % 2},
+        ["loss", "o1_mae", "o2_auc"],
+    )
 
-    sequential = calibrated(K.Sequential([L.Dense(4, "relu", input_shape=(5,)), L.BatchNormalization(), L.Dense(2)]), here.random)
+    sequential = calibrated(
+        K.Sequential([L.Dense(4, "relu", input_shape=(5,)), L.BatchNormalization(), L.Dense(2)]), here.random
+    )
     rows = here.random.normal(0, 1, (32, 5)).astype(np.float32)
     for title, keras, name, given in (("nested", model, "image", x), ("Sequential", sequential, "dense_input", rows)):
         theirs = keras.predict(given, verbose=0)

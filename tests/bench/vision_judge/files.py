@@ -1,33 +1,66 @@
 """Checks 1 to 10: what Keras saved, and what the program makes of it."""
+
 import json
 import subprocess
 
 import numpy as np
-from models import K, L, application, by_name, calibrated, small, transfer
 from program import BATCH, Case, counted, imported, job_of, near_or_true, peer, relative, same
+
+from models import K, L, application, by_name, calibrated, small, transfer
 
 # Of keras.applications, weights=None, Keras 2.15: parameters, those trained, tensors.
 COUNTS = {
-    "MobileNet": (4253864, 4231976, 137), "MobileNetV2": (3538984, 3504872, 262), "MobileNetV3Small": (2554968, 2542856, 210),
-    "MobileNetV3Large": (5507432, 5483032, 266), "ResNet50": (25636712, 25583592, 320), "ResNet101": (44707176, 44601832, 626),
-    "ResNet152": (60419944, 60268520, 932), "ResNet50V2": (25613800, 25568360, 272), "VGG16": (138357544, 138357544, 32),
-    "VGG19": (143667240, 143667240, 38), "InceptionV3": (23851784, 23817352, 378),
-    "InceptionResNetV2": (55873736, 55813192, 898), "Xception": (22910480, 22855952, 236),
-    "DenseNet121": (8062504, 7978856, 606), "DenseNet169": (14307880, 14149480, 846), "EfficientNetB0": (5330571, 5288548, 314),
-    "EfficientNetV2B0": (7200312, 7139704, 361), "ConvNeXtTiny": (28589128, 28589128, 182)}
+    "MobileNet": (4253864, 4231976, 137),
+    "MobileNetV2": (3538984, 3504872, 262),
+    "MobileNetV3Small": (2554968, 2542856, 210),
+    "MobileNetV3Large": (5507432, 5483032, 266),
+    "ResNet50": (25636712, 25583592, 320),
+    "ResNet101": (44707176, 44601832, 626),
+    "ResNet152": (60419944, 60268520, 932),
+    "ResNet50V2": (25613800, 25568360, 272),
+    "VGG16": (138357544, 138357544, 32),
+    "VGG19": (143667240, 143667240, 38),
+    "InceptionV3": (23851784, 23817352, 378),
+    "InceptionResNetV2": (55873736, 55813192, 898),
+    "Xception": (22910480, 22855952, 236),
+    "DenseNet121": (8062504, 7978856, 606),
+    "DenseNet169": (14307880, 14149480, 846),
+    "EfficientNetB0": (5330571, 5288548, 314),
+    "EfficientNetV2B0": (7200312, 7139704, 361),
+    "ConvNeXtTiny": (28589128, 28589128, 182),
+}
 
 
 def counts_of(here, config, weights):
     """Parameters, those trained and tensors, as the program counts them in a configuration with weights."""
     document = here.json("convert", "--keras", weights, "--output", "counted.ckpt", "--force")
-    shapes = {"source": {"type": "shapes", "count": 8}, "map": [{"op": "resize", "in": "image", "size": [224, 224]}],
-              "features": ["image"], "labels": "label", "repeat": -1}
-    here.write_job({
-        "version": 1, "name": "counts", "use_tpu": False, "train_batch_size": 1, "run_config": {"model_dir": "counted"},
-        "input_fns": {"train": shapes}, "model": imported(config, head={"type": "compile", "outputs": [
-            {"name": "predictions", "loss": "sparse_categorical_crossentropy"}]}),
-        "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 0.1}, "train_spec": {"input_fn": "train", "max_steps": 1}})
-    return document["parameters"], here.json("plan", "job.yaml")["parameters"], document["variables"]
+    shapes = {
+        "source": {"type": "shapes", "count": 8},
+        "map": [{"op": "resize", "in": "image", "size": [224, 224]}],
+        "features": ["image"],
+        "labels": "label",
+        "repeat": -1,
+    }
+    here.write_job(
+        {
+            "version": 1,
+            "name": "counts",
+            "use_tpu": False,
+            "train_batch_size": 1,
+            "run_config": {"model_dir": "counted"},
+            "input_fns": {"train": shapes},
+            "model": imported(
+                config,
+                head={
+                    "type": "compile",
+                    "outputs": [{"name": "predictions", "loss": "sparse_categorical_crossentropy"}],
+                },
+            ),
+            "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 0.1},
+            "train_spec": {"input_fn": "train", "max_steps": 1},
+        }
+    )
+    return (document["parameters"], here.json("plan", "job.yaml")["parameters"], document["variables"])
 
 
 def check_1(here):
@@ -60,13 +93,21 @@ def tensor_case(what, ours, theirs):
 def weights_of_run(here, config, weights, side, output):
     """All tensors of the checkpoint of step 0 of a model with weights from another file, by name."""
     here.forget_run()
-    job_of(here, {**imported(config, [output]), "weights": weights, "checkpoint_format": "saver"},
-           {"image": here.images(BATCH, side), "y": np.zeros((BATCH, 1), np.float32)}, ["image"], "y",
-           optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.0})
+    job_of(
+        here,
+        {**imported(config, [output]), "weights": weights, "checkpoint_format": "saver"},
+        {"image": here.images(BATCH, side), "y": np.zeros((BATCH, 1), np.float32)},
+        ["image"],
+        "y",
+        optimizer={"type": "GradientDescentOptimizer", "learning_rate": 0.0},
+    )
     here.run("train", "job.yaml")
     reader = here.checkpoint(0)
-    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()
-            if name != "global_step" and not name.startswith("tpuest/")}
+    return {
+        name: reader.get_tensor(name)
+        for name in reader.get_variable_to_shape_map()
+        if name != "global_step" and not name.startswith("tpuest/")
+    }
 
 
 def check_2(here):
@@ -74,8 +115,13 @@ def check_2(here):
 
     From the whole .h5, .keras and SavedModel (convert --keras), from .h5 of weights by layer and .weights.h5 with the JSON
     (checkpoint of step 0), by get_weights' names."""
-    one_logit = K.Sequential([application("MobileNetV2", 96, include_top=False, pooling="avg"), L.Dense(1, name="logit")])
-    models = {"nested": (transfer(here.random, False), "dense"), "MobileNetV2": (calibrated(one_logit, here.random), "logit")}
+    one_logit = K.Sequential(
+        [application("MobileNetV2", 96, include_top=False, pooling="avg"), L.Dense(1, name="logit")]
+    )
+    models = {
+        "nested": (transfer(here.random, False), "dense"),
+        "MobileNetV2": (calibrated(one_logit, here.random), "logit"),
+    }
     for title, (model, output) in models.items():
         theirs = by_name(model)
         model.save(here.folder / "whole.h5")
@@ -87,7 +133,9 @@ def check_2(here):
         for file in ("whole.h5", "archive.keras", "saved"):
             yield tensor_case(f"{title} {file}", here.converted(file), theirs)
         for file in ("by_layer.h5", "by_object.weights.h5"):
-            yield tensor_case(f"{title} {file}", weights_of_run(here, "config.json", file, model.input_shape[1], output), theirs)
+            yield tensor_case(
+                f"{title} {file}", weights_of_run(here, "config.json", file, model.input_shape[1], output), theirs
+            )
 
 
 def check_3(here):
@@ -117,7 +165,9 @@ def check_4(here):
             yield tensor_case(f"{title} {file}", here.converted(file), theirs)
         (here.folder / "config.json").write_text(model.to_json())
         model.save_weights(here.folder / "by_layer.h5")
-        yield tensor_case(f"{title} by_layer.h5", weights_of_run(here, "config.json", "by_layer.h5", 8, "dense"), theirs)
+        yield tensor_case(
+            f"{title} by_layer.h5", weights_of_run(here, "config.json", "by_layer.h5", 8, "dense"), theirs
+        )
 
 
 def named(outputs, names):
@@ -135,20 +185,35 @@ def check_5(here):
         if len(model.inputs) == 1:
             calibrated(model, here.random)
         model.compile("adam", losses)
-        columns = {name: here.random.uniform(-1, 1, [BATCH, *tensor.shape[1:]]).astype(np.float32)
-                   for name, tensor in zip(model.input_names, model.inputs)}
+        columns = {
+            name: here.random.uniform(-1, 1, [BATCH, *tensor.shape[1:]]).astype(np.float32)
+            for name, tensor in zip(model.input_names, model.inputs)
+        }
         theirs = named(model.predict(columns, verbose=0), model.output_names)
         for file in ("m.h5", "m.keras"):
             model.save(here.folder / file)
             job_of(here, imported(file), columns)
             ours = here.predictions()
             yield same(f"{title} {file}: outputs {sorted(ours)}, Keras {sorted(theirs)}", set(ours) == set(theirs))
-            yield Case(f"{title} {file}", max(relative(ours[name], theirs[name]) for name in theirs if name in ours), 1e-6)
+            yield Case(
+                f"{title} {file}", max(relative(ours[name], theirs[name]) for name in theirs if name in ours), 1e-6
+            )
 
 
-NETWORKS = {"MobileNet": [96], "MobileNetV2": [96, 160, 224], "MobileNetV3Small": [96], "MobileNetV3Large": [96], "ResNet50": [64],
-            "ResNet50V2": [64], "EfficientNetB0": [64], "EfficientNetV2B0": [64], "Xception": [96], "DenseNet121": [64],
-            "InceptionV3": [96], "VGG16": [48]}
+NETWORKS = {
+    "MobileNet": [96],
+    "MobileNetV2": [96, 160, 224],
+    "MobileNetV3Small": [96],
+    "MobileNetV3Large": [96],
+    "ResNet50": [64],
+    "ResNet50V2": [64],
+    "EfficientNetB0": [64],
+    "EfficientNetV2B0": [64],
+    "Xception": [96],
+    "DenseNet121": [64],
+    "InceptionV3": [96],
+    "VGG16": [48],
+}
 BOUNDS = {"features": 5e-4, "pooled": 5e-5, "logits": 3e-5}
 
 
@@ -191,9 +256,30 @@ def check_6(here):
     yield from zoo_cases(here)
 
 
-ZOO = ["ResNet50", "ResNet101", "ResNet152", "ResNet50V2", "ResNet101V2", "ResNet152V2", "MobileNet", "MobileNetV2",
-       "MobileNetV3Small", "MobileNetV3Large", "EfficientNetB0", "EfficientNetB1", "EfficientNetB2", "EfficientNetB3",
-       "EfficientNetB4", "DenseNet121", "DenseNet169", "DenseNet201", "VGG16", "VGG19", "Xception", "InceptionV3"]
+ZOO = [
+    "ResNet50",
+    "ResNet101",
+    "ResNet152",
+    "ResNet50V2",
+    "ResNet101V2",
+    "ResNet152V2",
+    "MobileNet",
+    "MobileNetV2",
+    "MobileNetV3Small",
+    "MobileNetV3Large",
+    "EfficientNetB0",
+    "EfficientNetB1",
+    "EfficientNetB2",
+    "EfficientNetB3",
+    "EfficientNetB4",
+    "DenseNet121",
+    "DenseNet169",
+    "DenseNet201",
+    "VGG16",
+    "VGG19",
+    "Xception",
+    "InceptionV3",
+]
 ZOO_SIDES = {"InceptionV3": 96, "Xception": 96, "VGG16": 32, "VGG19": 32}
 
 
@@ -207,8 +293,16 @@ def zoo_cases(here):
         side = ZOO_SIDES.get(name, 64)
         pixels = here.random.integers(0, 256, (BATCH, side, side, 3)).astype(np.float32)
         here.forget_run()
-        job_of(here, {"type": name}, {"image": pixels, "label": np.arange(BATCH)}, ["image"], "label", steps=2,
-               train_batch_size=2, optimizer={"type": "GradientDescentOptimizer", "learning_rate": 1e-4})
+        job_of(
+            here,
+            {"type": name},
+            {"image": pixels, "label": np.arange(BATCH)},
+            ["image"],
+            "label",
+            steps=2,
+            train_batch_size=2,
+            optimizer={"type": "GradientDescentOptimizer", "learning_rate": 1e-4},
+        )
         here.run("train", "job.yaml")
         ours = here.predictions()["logits"]
         keras = application(name, side, classifier_activation=None)
@@ -290,9 +384,12 @@ class OwnLayer(L.Layer):
 def check_9(here):
     """A Lambda, an unknown layer, channels_first, an LSTM: exit code 3 and a line with the layer's name; nothing written."""
     rows, image = K.Input((6, 4), name="x"), K.Input((3, 6, 6), name="image")
-    models = {"lambda_1": K.Model(rows, L.Lambda(lambda t: t * 2, name="lambda_1")(rows)),
-              "own_1": K.Model(rows, OwnLayer(name="own_1")(rows)), "lstm_1": K.Model(rows, L.LSTM(3, name="lstm_1")(rows)),
-              "first_1": K.Model(image, L.Conv2D(2, 3, data_format="channels_first", name="first_1")(image))}
+    models = {
+        "lambda_1": K.Model(rows, L.Lambda(lambda t: t * 2, name="lambda_1")(rows)),
+        "own_1": K.Model(rows, OwnLayer(name="own_1")(rows)),
+        "lstm_1": K.Model(rows, L.LSTM(3, name="lstm_1")(rows)),
+        "first_1": K.Model(image, L.Conv2D(2, 3, data_format="channels_first", name="first_1")(image)),
+    }
     for name, model in models.items():
         for file in ("bad.h5", "bad.keras"):
             model.save(here.folder / file)
@@ -307,13 +404,14 @@ def check_9(here):
 def flips(content, random, count):
     for _ in range(count):
         at = int(random.integers(len(content)))
-        yield content[:at] + bytes([content[at] ^ (1 << int(random.integers(8)))]) + content[at + 1:]
+        yield (content[:at] + bytes([content[at] ^ (1 << int(random.integers(8)))]) + content[at + 1 :])
 
 
 def without_a_member(content, name):
     """A .keras archive that has one member less."""
     import io
     import zipfile
+
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(out, "w") as new:
         for member in old.namelist():
@@ -332,19 +430,33 @@ def check_10(here):
     for file in ("m.h5", "m.keras"):
         model.save(here.folder / file)
         content = (here.folder / file).read_bytes()
-        cuts = [content[:len(content) * k // 20] for k in range(20)]
+        cuts = [content[: len(content) * k // 20] for k in range(20)]
         if file == "m.keras":
             cuts += [without_a_member(content, name) for name in ("config.json", "model.weights.h5")]
-        cases += [(file, part, True) for part in cuts] + [(file, part, False) for part in flips(content, here.random, 100)]
+        cases += [(file, part, True) for part in cuts] + [
+            (file, part, False) for part in flips(content, here.random, 100)
+        ]
     wrong = []
     for file, part, refused in cases:
         (here.folder / ("bad_" + file)).write_bytes(part)
         (here.folder / "bad.ckpt.index").unlink(missing_ok=True)
-        done = subprocess.run([here.program, "convert", "--keras", "bad_" + file, "--output", "bad.ckpt", "--force"],
-                              cwd=here.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [here.program, "convert", "--keras", "bad_" + file, "--output", "bad.ckpt", "--force"],
+            cwd=here.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         errors = sum(line.startswith("error:") for line in done.stderr.splitlines())
-        good = (done.returncode == 3 and errors >= 1 and not (here.folder / "bad.ckpt.index").exists() or
-                done.returncode == 4 and errors == 1 or done.returncode == 0 and not refused)
+        good = (
+            done.returncode == 3
+            and errors >= 1
+            and not (here.folder / "bad.ckpt.index").exists()
+            or done.returncode == 4
+            and errors == 1
+            or done.returncode == 0
+            and not refused
+        )
         if not good:
             wrong.append(f"{file} of {len(part)} bytes: exit code {done.returncode}: {done.stderr[-300:]}")
     yield counted("cuts and flips" + (f": {wrong[0]}" if wrong else ""), len(cases), len(wrong))

@@ -1,4 +1,5 @@
 """Checks 20 to 23: images read, resized, listed and drawn as TensorFlow does."""
+
 import pathlib
 import shutil
 import signal
@@ -15,13 +16,24 @@ TESTDATA = pathlib.Path(__file__).resolve().parents[2] / "testdata" / "images"
 def pixels(here, input_fn, shape, *more, batch=8):
     """The column image [shape] of every record of an input_fn: what a model that is one layer, flatten, predicts."""
     size = int(np.prod(shape))
-    here.write_job({
-        "version": 1, "name": "images", "use_tpu": False, "train_batch_size": batch, "predict_batch_size": batch,
-        "run_config": {"model_dir": "run", "tf_random_seed": 1},
-        "input_fns": {"test": {"features": ["image"], "repeat": 1, "drop_remainder": False, **input_fn}},
-        "model": {"type": "Sequential", "layers": [{"type": "flatten"}],
-                  "head": {"type": "RegressionHead", "label_dimension": size}},
-        "predict": {"input_fn": "test"}, "tpuest": {"fsync": False}})
+    here.write_job(
+        {
+            "version": 1,
+            "name": "images",
+            "use_tpu": False,
+            "train_batch_size": batch,
+            "predict_batch_size": batch,
+            "run_config": {"model_dir": "run", "tf_random_seed": 1},
+            "input_fns": {"test": {"features": ["image"], "repeat": 1, "drop_remainder": False, **input_fn}},
+            "model": {
+                "type": "Sequential",
+                "layers": [{"type": "flatten"}],
+                "head": {"type": "RegressionHead", "label_dimension": size},
+            },
+            "predict": {"input_fn": "test"},
+            "tpuest": {"fsync": False},
+        }
+    )
     return here.predictions(*more)["predictions"].reshape(-1, *shape)
 
 
@@ -29,9 +41,13 @@ def drawn(height, width, channels, seed):
     """Smooth, with edges and noise: what JPEG has to do with."""
     rng = np.random.RandomState(seed)
     y, x = np.mgrid[0:height, 0:width]
-    planes = [127 + 90 * np.sin(x / rng.uniform(3, 30) + rng.rand() * 6) * np.cos(y / rng.uniform(3, 30)) +
-              60 * (x * rng.randn() + y * rng.randn() > 10 * rng.randn()) + 8 * rng.randn(height, width)
-              for _ in range(channels)]
+    planes = [
+        127
+        + 90 * np.sin(x / rng.uniform(3, 30) + rng.rand() * 6) * np.cos(y / rng.uniform(3, 30))
+        + 60 * (x * rng.randn() + y * rng.randn() > 10 * rng.randn())
+        + 8 * rng.randn(height, width)
+        for _ in range(channels)
+    ]
     return np.clip(np.stack(planes, -1), 0, 255).astype(np.uint8)
 
 
@@ -43,13 +59,21 @@ def write(path, content):
 def write_records(here, files):
     with tf.io.TFRecordWriter(str(here.folder / "images.tfrecord")) as writer:
         for content in files:
-            writer.write(tf.train.Example(features=tf.train.Features(feature={
-                "image/encoded": tf.train.Feature(bytes_list=tf.train.BytesList(value=[content]))})).SerializeToString())
+            writer.write(
+                tf.train.Example(
+                    features=tf.train.Features(
+                        feature={"image/encoded": tf.train.Feature(bytes_list=tf.train.BytesList(value=[content]))}
+                    )
+                ).SerializeToString()
+            )
 
 
 def records_input(*ops):
-    return {"source": {"type": "TFRecordDataset", "filenames": ["images.tfrecord"]},
-            "parse_example": {"image/encoded": {"type": "FixedLenFeature", "shape": [], "dtype": "string"}}, "map": list(ops)}
+    return {
+        "source": {"type": "TFRecordDataset", "filenames": ["images.tfrecord"]},
+        "parse_example": {"image/encoded": {"type": "FixedLenFeature", "shape": [], "dtype": "string"}},
+        "map": list(ops),
+    }
 
 
 DECODE = {"op": "decode_image", "in": "image/encoded", "out": "image", "channels": 3}
@@ -61,8 +85,15 @@ def resize(height, width, method="bilinear", **more):
 
 
 def jpegs(height, width, count):
-    return [tf.io.encode_jpeg(drawn(height, width, 1 if i % 8 == 7 else 3, i), quality=50 + i * 50 // count,
-                              progressive=i % 3 == 1, chroma_downsampling=i % 2 == 0).numpy() for i in range(count)]
+    return [
+        tf.io.encode_jpeg(
+            drawn(height, width, 1 if i % 8 == 7 else 3, i),
+            quality=50 + i * 50 // count,
+            progressive=i % 3 == 1,
+            chroma_downsampling=i % 2 == 0,
+        ).numpy()
+        for i in range(count)
+    ]
 
 
 def decode_there(content):
@@ -100,8 +131,14 @@ def check_20(here):
     yield counted(f"files {differ[:3]}" if differ else "files", compared, len(differ))
 
 
-SIZES = [((31, 47), (64, 64)), ((64, 64), (31, 47)), ((50, 70), (50, 70)), ((90, 20), (33, 77)), ((7, 5), (40, 3)),
-         ((120, 160), (17, 23))]
+SIZES = [
+    ((31, 47), (64, 64)),
+    ((64, 64), (31, 47)),
+    ((50, 70), (50, 70)),
+    ((90, 20), (33, 77)),
+    ((7, 5), (40, 3)),
+    ((120, 160), (17, 23)),
+]
 
 
 def check_21(here):
@@ -110,17 +147,35 @@ def check_21(here):
     for size, to in SIZES:
         files = jpegs(*size, 3)
         write_records(here, files)
-        for method in ("bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic",
-                       "bilinear antialias", "bicubic antialias", "lanczos3 antialias", "bicubic v1"):
+        for method in (
+            "bilinear",
+            "nearest",
+            "bicubic",
+            "area",
+            "lanczos3",
+            "lanczos5",
+            "gaussian",
+            "mitchellcubic",
+            "bilinear antialias",
+            "bicubic antialias",
+            "lanczos3 antialias",
+            "bicubic v1",
+        ):
             name, *word = method.split()
             old, smooth = word == ["v1"], word == ["antialias"]
-            ours = pixels(here, records_input(DECODE, resize(*to, name, half_pixel_centers=not old, antialias=smooth), FLOAT),
-                          (*to, 3))
+            ours = pixels(
+                here,
+                records_input(DECODE, resize(*to, name, half_pixel_centers=not old, antialias=smooth), FLOAT),
+                (*to, 3),
+            )
             differ = 0
             for image, content in zip(ours, files):
                 decoded = decode_there(content)
-                theirs = (tf.compat.v1.image.resize_bicubic(decoded[None], to)[0] if old else
-                          tf.image.resize(decoded, to, method=name, antialias=smooth))
+                theirs = (
+                    tf.compat.v1.image.resize_bicubic(decoded[None], to)[0]
+                    if old
+                    else tf.image.resize(decoded, to, method=name, antialias=smooth)
+                )
                 differ += not np.array_equal(image, tf.cast(theirs, tf.float32).numpy())
             yield counted(f"{method} {size} to {to}", len(files), differ)
 
@@ -139,8 +194,14 @@ def draw_pets(here, classes):
 
 
 def folder_case(here, seed, mode, subset):
-    how = {"label_mode": mode, "image_size": (9, 11), "validation_split": 0.2, "subset": subset, "seed": seed,
-           "crop_to_aspect_ratio": seed == 0}
+    how = {
+        "label_mode": mode,
+        "image_size": (9, 11),
+        "validation_split": 0.2,
+        "subset": subset,
+        "seed": seed,
+        "crop_to_aspect_ratio": seed == 0,
+    }
     keras = tf.keras.utils.image_dataset_from_directory(here.folder / "pets", batch_size=1, shuffle=True, **how)
     theirs = [int(tf.io.decode_image(tf.io.read_file(path), channels=3).numpy()[0, 0, 0]) for path in keras.file_paths]
     labels = {int(image.numpy().flat[0]): label.numpy().reshape(-1).tolist() for image, label in keras}
@@ -149,8 +210,15 @@ def folder_case(here, seed, mode, subset):
     title = f"seed {seed}, {mode}, {subset}, {len(theirs)} files"
     yield same(f"{title}: files", ours == theirs)
     width = len(next(iter(labels.values())))
-    given = pixels(here, {"source": source, "features": ["label"], "map": [
-        {"op": "cast", "in": "label", "dtype": "float32"}, {"op": "reshape", "in": "label", "shape": [-1]}]}, (width,)).tolist()
+    given = pixels(
+        here,
+        {
+            "source": source,
+            "features": ["label"],
+            "map": [{"op": "cast", "in": "label", "dtype": "float32"}, {"op": "reshape", "in": "label", "shape": [-1]}],
+        },
+        (width,),
+    ).tolist()
     yield same(f"{title}: labels", given == [[float(v) for v in labels[value]] for value in ours])
 
 
@@ -170,9 +238,14 @@ def check_22(here):
 # ---- check 23 ------------------------------------------------------------------------------------------------------
 
 BOX = {"min_object_covered": 0.1, "aspect_ratio_range": [0.75, 4 / 3], "area_range": [0.08, 1.0], "max_attempts": 10}
-AUGMENT = [{"op": "decode_and_crop_jpeg_random", "in": "image/encoded", "out": "image", **BOX}, resize(24, 24, "bicubic"),
-           {"op": "random_flip_left_right", "in": "image"}, {"op": "random_brightness", "in": "image", "max_delta": 20.0},
-           {"op": "random_contrast", "in": "image", "lower": 0.5, "upper": 1.5}, FLOAT]
+AUGMENT = [
+    {"op": "decode_and_crop_jpeg_random", "in": "image/encoded", "out": "image", **BOX},
+    resize(24, 24, "bicubic"),
+    {"op": "random_flip_left_right", "in": "image"},
+    {"op": "random_brightness", "in": "image", "max_delta": 20.0},
+    {"op": "random_contrast", "in": "image", "lower": 0.5, "upper": 1.5},
+    FLOAT,
+]
 
 
 def evaluation_crop(content, size=224, padding=32):
@@ -195,37 +268,64 @@ def check_23(here):
     augmented = records_input(*AUGMENT)
     first = pixels(here, {**augmented, "num_parallel_calls": 1}, (24, 24, 3), "--threads", "1")
     for workers, threads, batch in ((2, 1, 8), (3, 3, 8), (1, 2, 3), (2, 3, 20)):
-        again = pixels(here, {**augmented, "num_parallel_calls": workers}, (24, 24, 3), "--threads", threads, batch=batch)
+        again = pixels(
+            here, {**augmented, "num_parallel_calls": workers}, (24, 24, 3), "--threads", threads, batch=batch
+        )
         yield same(f"{workers} workers, {threads} threads, batches of {batch}", np.array_equal(first, again))
     yield from killed_and_resumed(here, augmented)
     yield from drawn_crops(here)
     files = [content for i in range(20) for content in jpegs(180 + 13 * i, 400 - 9 * i, 1)]
     write_records(here, files)
-    ours = pixels(here, records_input({"op": "decode_and_center_crop_jpeg", "in": "image/encoded", "out": "image"},
-                                      resize(224, 224, "bicubic", half_pixel_centers=False)), (224, 224, 3))
+    ours = pixels(
+        here,
+        records_input(
+            {"op": "decode_and_center_crop_jpeg", "in": "image/encoded", "out": "image"},
+            resize(224, 224, "bicubic", half_pixel_centers=False),
+        ),
+        (224, 224, 3),
+    )
     differ = sum(not np.array_equal(image, evaluation_crop(content)) for image, content in zip(ours, files))
     yield counted("evaluation crops", len(files), differ)
 
 
 def killed_and_resumed(here, augmented):
     """A run on augmented images in one piece, and one that SIGKILL ends at several moments: the same last checkpoint."""
-    rows = {**augmented, "features": ["image"], "labels": "label", "repeat": -1, "shuffle": {"buffer_size": "full"},
-            "map": [*augmented["map"], {"op": "rescaling", "in": "image", "scale": 1 / 255}]}
-    rows["parse_example"] = {**rows["parse_example"], "label": {"type": "FixedLenFeature", "shape": [1], "dtype": "float32",
-                                                                "default_value": 1.0}}
-    job = {"version": 1, "name": "killed", "use_tpu": False, "train_batch_size": 8,
-           "run_config": {"model_dir": "whole", "tf_random_seed": 1, "save_checkpoints_steps": 20},
-           "input_fns": {"train": rows}, "model": {"type": "Sequential", "layers": [{"type": "flatten"}, {"type": "dense", "units": 1}],
-                                                   "head": {"type": "RegressionHead"}},
-           "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 1e-4},
-           "train_spec": {"input_fn": "train", "max_steps": 400}, "tpuest": {"fsync": False}}
+    rows = {
+        **augmented,
+        "features": ["image"],
+        "labels": "label",
+        "repeat": -1,
+        "shuffle": {"buffer_size": "full"},
+        "map": [*augmented["map"], {"op": "rescaling", "in": "image", "scale": 1 / 255}],
+    }
+    rows["parse_example"] = {
+        **rows["parse_example"],
+        "label": {"type": "FixedLenFeature", "shape": [1], "dtype": "float32", "default_value": 1.0},
+    }
+    job = {
+        "version": 1,
+        "name": "killed",
+        "use_tpu": False,
+        "train_batch_size": 8,
+        "run_config": {"model_dir": "whole", "tf_random_seed": 1, "save_checkpoints_steps": 20},
+        "input_fns": {"train": rows},
+        "model": {
+            "type": "Sequential",
+            "layers": [{"type": "flatten"}, {"type": "dense", "units": 1}],
+            "head": {"type": "RegressionHead"},
+        },
+        "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 1e-4},
+        "train_spec": {"input_fn": "train", "max_steps": 400},
+        "tpuest": {"fsync": False},
+    }
     here.write_job(job)
     here.run("train", "job.yaml")
     here.write_job({**job, "run_config": {**job["run_config"], "model_dir": "killed"}})
     kills = 0
     for wait in (0.1, 0.15, 0.2, 0.3, 0.4):
-        child = subprocess.Popen([here.program, "train", "job.yaml"], cwd=here.folder, stdout=subprocess.DEVNULL,
-                                 stderr=subprocess.DEVNULL)
+        child = subprocess.Popen(
+            [here.program, "train", "job.yaml"], cwd=here.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(wait)
         child.send_signal(signal.SIGKILL)
         kills += child.wait() == -signal.SIGKILL
@@ -239,8 +339,13 @@ def drawn_crops(here):
     count, height, width = 10_000, 200, 250
     y, x = np.mgrid[0:height, 0:width]
     write_records(here, [tf.io.encode_png(np.stack([y, x, 0 * x], -1).astype(np.uint8)).numpy()] * count)
-    seen = pixels(here, records_input(DECODE, {"op": "sample_distorted_bounding_box", "in": "image", **BOX},
-                                      resize(2, 2, "nearest"), FLOAT), (2, 2, 3))
+    seen = pixels(
+        here,
+        records_input(
+            DECODE, {"op": "sample_distorted_bounding_box", "in": "image", **BOX}, resize(2, 2, "nearest"), FLOAT
+        ),
+        (2, 2, 3),
+    )
     heights = 2 * (seen[:, 1, 0, 0] - seen[:, 0, 0, 0])
     widths = 2 * (seen[:, 0, 1, 1] - seen[:, 0, 0, 1])
     # A sample stands within a pixel of its place, a side's length within two.
@@ -252,9 +357,11 @@ def drawn_crops(here):
 
     @tf.function
     def sample(_):
-        _, size, _ = tf.image.sample_distorted_bounding_box([height, width, 3], tf.zeros([1, 0, 4]), **BOX,
-                                                            use_image_if_no_bounding_boxes=True)
+        _, size, _ = tf.image.sample_distorted_bounding_box(
+            [height, width, 3], tf.zeros([1, 0, 4]), **BOX, use_image_if_no_bounding_boxes=True
+        )
         return tf.cast(size[0] * size[1], tf.float32)
+
     theirs = float(tf.reduce_mean(tf.map_fn(sample, tf.range(4 * count), fn_output_signature=tf.float32)))
     ours = float(np.mean(heights * widths))
     yield Case(f"mean area {ours:.5g}, TensorFlow's {theirs:.5g}", abs(ours / theirs - 1), 0.01)

@@ -9,6 +9,7 @@ max(1, |value|). The exit code is 1 where anything differs.
 It runs in the peers' Python with TensorFlow 2.15 (`$PEERS/tf`, by default ~/.cache/tpuest-peers); checks 8 and 27
 take Keras 2.12 and 3.9 from the folders k212 and k3 beside it.
 """
+
 import argparse
 import inspect
 import json
@@ -42,12 +43,24 @@ def checks():
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", type=lambda text: [int(n) for n in text.split(",")], default=[], metavar="N,N",
-                        help="these checks alone")
+    parser = argparse.ArgumentParser(
+        prog="vision", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--only",
+        type=lambda text: [int(n) for n in text.split(",")],
+        default=[],
+        metavar="N,N",
+        help="these checks alone",
+    )
     parser.add_argument("--build", default=str(ROOT / "build" / "release"), metavar="DIR")
-    parser.add_argument("--models", type=lambda text: text.split(","), default=[], metavar="A,B",
-                        help="these networks alone, in checks 1, 3, 6 and 26")
+    parser.add_argument(
+        "--models",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="A,B",
+        help="these networks alone, in checks 1, 3, 6 and 26",
+    )
     parser.add_argument("--photographs", metavar="DIR", help="JPEG files that check 20 reads, too")
     parser.add_argument("--list", action="store_true", help="what each check compares")
     parser.add_argument("--verbose", action="store_true", help="a line for each case on stderr")

@@ -1,4 +1,5 @@
 """Models of Keras with random weights that keep numbers near 1."""
+
 import numpy as np
 import tensorflow as tf
 
@@ -36,7 +37,9 @@ def random_weight(variable, random):
 def calibrated(model, random, count=16):
     """He-normal kernels, gammas around 1, and the statistics of some images, at which numbers stay near 1."""
     for layer in leaves(model):
-        layer.set_weights([random_weight(variable, random).astype(variable.dtype.as_numpy_dtype) for variable in layer.weights])
+        layer.set_weights(
+            [random_weight(variable, random).astype(variable.dtype.as_numpy_dtype) for variable in layer.weights]
+        )
     norms = [layer for layer in leaves(model) if isinstance(layer, L.BatchNormalization)]
     if norms:
         kept = [norm.momentum for norm in norms]
@@ -88,15 +91,30 @@ def two_outputs():
 
 def small():
     """Models of every form: name, model, losses by output."""
-    yield "Sequential", K.Sequential([K.Input((5,)), L.Dense(4, "relu"), L.BatchNormalization(), L.Dropout(0.3),
-                                      L.Dense(3, "softmax", name="out")]), {"out": "sparse_categorical_crossentropy"}
-    yield "two inputs and outputs, shared", two_outputs(), {"o1": "mse", "o2": "binary_crossentropy"}
+    yield (
+        "Sequential",
+        K.Sequential(
+            [
+                K.Input((5,)),
+                L.Dense(4, "relu"),
+                L.BatchNormalization(),
+                L.Dropout(0.3),
+                L.Dense(3, "softmax", name="out"),
+            ]
+        ),
+        {"out": "sparse_categorical_crossentropy"},
+    )
+    yield ("two inputs and outputs, shared", two_outputs(), {"o1": "mse", "o2": "binary_crossentropy"})
     a, b = K.Input((4,), name="left"), K.Input((4,), name="right")
     by_name_ = K.Model({"left": a, "right": b}, {"sum": L.Add(name="sum")([a, b]), "last": L.Dense(2, name="last")(b)})
     yield "inputs and outputs by dict", by_name_, {"sum": "mse", "last": "mse"}
     image = K.Input((6, 6, 3), name="image")
     inner = K.Sequential([L.Conv2D(4, 3, activation="relu"), L.Flatten(), L.Dense(3)], name="inner")
-    yield "nested Sequential", K.Model(image, L.Dense(1, name="last")(inner(L.Rescaling(1 / 127.5, -1)(image)))), {"last": "mae"}
+    yield (
+        "nested Sequential",
+        K.Model(image, L.Dense(1, name="last")(inner(L.Rescaling(1 / 127.5, -1)(image)))),
+        {"last": "mae"},
+    )
     x = L.SeparableConv2D(4, 3, activation="swish")(image)
     x = L.LayerNormalization()(L.ZeroPadding2D(((0, 1), (1, 0)))(x))
     x = L.PReLU(shared_axes=[1, 2])(x)
@@ -104,4 +122,4 @@ def small():
     x = L.Conv2D(4, 1, groups=2, activation="hard_sigmoid")(x)
     x = L.GlobalMaxPooling2D(keepdims=True)(x)
     x = L.Reshape((4,))(L.Activation("gelu")(x))
-    yield "many layers", K.Model(image, L.Softmax(name="s")(L.Dense(3, "elu")(x))), {"s": "categorical_crossentropy"}
+    yield ("many layers", K.Model(image, L.Softmax(name="s")(L.Dense(3, "elu")(x))), {"s": "categorical_crossentropy"})

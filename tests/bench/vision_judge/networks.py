@@ -1,4 +1,5 @@
 """Check 26: networks of the zoo through a run's whole life, on one shard and on eight."""
+
 import json
 import pathlib
 import signal
@@ -19,7 +20,9 @@ def has_bfloat16():
 
 def cut_short(here):
     """Starts the training, and ends it by SIGTERM once a step is told."""
-    process = subprocess.Popen([here.program, "train", "job.yaml", "-q"], cwd=here.folder, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [here.program, "train", "job.yaml", "-q"], cwd=here.folder, stderr=subprocess.PIPE, text=True
+    )
     told = here.folder / "run/.tpuest/metrics.jsonl"
     while process.poll() is None and not (told.exists() and told.stat().st_size > 0):
         time.sleep(0.02)
@@ -31,17 +34,31 @@ def cut_short(here):
 
 
 def last_checkpoint(here, step):
-    return {end: (here.folder / f"run/model.ckpt-{step}.{end}").read_bytes() for end in ("index", "data-00000-of-00001")}
+    return {
+        end: (here.folder / f"run/model.ckpt-{step}.{end}").read_bytes() for end in ("index", "data-00000-of-00001")
+    }
 
 
 def life(here, name, model, shards, images, steps=6):
     """Trains, stops, goes on, evaluates, exports."""
     columns = {"image": images, "label": np.arange(ROWS) % CLASSES}
-    job_of(here, model, columns, ["image"], "label", steps=steps, use_tpu=True, train_batch_size=16, eval_batch_size=16,
-           predict_batch_size=16, run_config__tpu_config={"num_shards": shards, "iterations_per_loop": 1},
-           input_fns__train__map=TPU_LABEL, input_fns__test__map=TPU_LABEL,
-           optimizer={"type": "MomentumOptimizer", "learning_rate": 0.01, "momentum": 0.9},
-           export={"serving_input_receiver_fn": {"type": "build_raw_serving_input_receiver_fn"}})
+    job_of(
+        here,
+        model,
+        columns,
+        ["image"],
+        "label",
+        steps=steps,
+        use_tpu=True,
+        train_batch_size=16,
+        eval_batch_size=16,
+        predict_batch_size=16,
+        run_config__tpu_config={"num_shards": shards, "iterations_per_loop": 1},
+        input_fns__train__map=TPU_LABEL,
+        input_fns__test__map=TPU_LABEL,
+        optimizer={"type": "MomentumOptimizer", "learning_rate": 0.01, "momentum": 0.9},
+        export={"serving_input_receiver_fn": {"type": "build_raw_serving_input_receiver_fn"}},
+    )
     here.forget_run()
     here.run("train", "job.yaml")
     whole = last_checkpoint(here, steps)
@@ -57,13 +74,22 @@ def life(here, name, model, shards, images, steps=6):
     theirs = served(here.folder / here.json("export", "job.yaml")["path"], {"image": images}, "predict")["logits"]
     scale = max(1.0, float(np.abs(theirs).max()))
     bound = 0.05 if model["precision"] == "bfloat16" else 1e-5
-    yield Case(f"{name}: the export in TensorFlow, of the largest {scale:.3g}", float(np.abs(ours - theirs).max()) / scale, bound)
+    yield Case(
+        f"{name}: the export in TensorFlow, of the largest {scale:.3g}",
+        float(np.abs(ours - theirs).max()) / scale,
+        bound,
+    )
 
 
 def compiled(here, name):
     """The step, compiled for a TPU; by the job that `life` left."""
-    done = subprocess.run([here.program, "plan", "job.yaml", "--compile", "v5e:2x2", "--json", "-q"], cwd=here.folder,
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [here.program, "plan", "job.yaml", "--compile", "v5e:2x2", "--json", "-q"],
+        cwd=here.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode != 0:
         raise Failed(f"{name}: plan --compile: exit code {done.returncode}: {done.stderr[-1500:]}")
     return same(f"{name}: compiled for v5e:2x2", json.loads(done.stdout)["compile"]["fits"])

@@ -1,4 +1,5 @@
 """The program that is judged: jobs written for it, its commands, and what a case of a check is."""
+
 import dataclasses
 import json
 import pathlib
@@ -82,7 +83,9 @@ class Here:
         return not self.options.models or model in self.options.models
 
     def run(self, *words, code=0):
-        done = subprocess.run([self.program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [self.program, *map(str, words)], cwd=self.folder, capture_output=True, text=True, check=False
+        )
         if done.returncode != code:
             raise Failed(f"{words}: exit code {done.returncode}: {done.stderr[-1500:]}")
         return done
@@ -133,17 +136,29 @@ def write_rows(path, columns):
             features = {}
             for name, values in columns.items():
                 row = np.asarray(values[i]).reshape(-1)
-                features[name] = (tf.train.Feature(int64_list=tf.train.Int64List(value=row)) if row.dtype.kind == "i" else
-                                  tf.train.Feature(float_list=tf.train.FloatList(value=row)))
+                features[name] = (
+                    tf.train.Feature(int64_list=tf.train.Int64List(value=row))
+                    if row.dtype.kind == "i"
+                    else tf.train.Feature(float_list=tf.train.FloatList(value=row))
+                )
             writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
 
 
 def rows_input(columns, features, labels, repeat):
-    parse = {name: {"type": "FixedLenFeature", "shape": list(np.asarray(values[0]).shape),
-                    "dtype": "int64" if np.asarray(values[0]).dtype.kind == "i" else "float32"}
-             for name, values in columns.items()}
-    rows = {"source": {"type": "TFRecordDataset", "filenames": ["rows.tfrecord"]}, "parse_example": parse,
-            "features": features, "repeat": repeat}
+    parse = {
+        name: {
+            "type": "FixedLenFeature",
+            "shape": list(np.asarray(values[0]).shape),
+            "dtype": "int64" if np.asarray(values[0]).dtype.kind == "i" else "float32",
+        }
+        for name, values in columns.items()
+    }
+    rows = {
+        "source": {"type": "TFRecordDataset", "filenames": ["rows.tfrecord"]},
+        "parse_example": parse,
+        "features": features,
+        "repeat": repeat,
+    }
     return rows if labels is None else {**rows, "labels": labels}
 
 
@@ -152,11 +167,27 @@ def job_of(here, model, columns, features=None, labels=None, steps=1, **more):
     of a section with two underscores between."""
     write_rows(here.folder / "rows.tfrecord", columns)
     features = features or list(columns)
-    job = {"version": 1, "name": "vision", "use_tpu": False, "train_batch_size": BATCH, "eval_batch_size": BATCH,
-           "predict_batch_size": BATCH,
-           "run_config": {"model_dir": "run", "tf_random_seed": 1, "log_step_count_steps": 1, "save_checkpoints_steps": 1000},
-           "input_fns": {"train": rows_input(columns, features, labels, -1), "test": rows_input(columns, features, labels, 1)},
-           "model": model, "predict": {"input_fn": "test"}, "tpuest": {"fsync": False}}
+    job = {
+        "version": 1,
+        "name": "vision",
+        "use_tpu": False,
+        "train_batch_size": BATCH,
+        "eval_batch_size": BATCH,
+        "predict_batch_size": BATCH,
+        "run_config": {
+            "model_dir": "run",
+            "tf_random_seed": 1,
+            "log_step_count_steps": 1,
+            "save_checkpoints_steps": 1000,
+        },
+        "input_fns": {
+            "train": rows_input(columns, features, labels, -1),
+            "test": rows_input(columns, features, labels, 1),
+        },
+        "model": model,
+        "predict": {"input_fn": "test"},
+        "tpuest": {"fsync": False},
+    }
     if labels is not None:
         job["train_spec"] = {"input_fn": "train", "max_steps": steps}
         job["eval_spec"] = {"input_fn": "test", "steps": None}

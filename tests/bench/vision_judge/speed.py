@@ -1,4 +1,5 @@
 """Check 25: how fast it is, beside TensorFlow in the same run."""
+
 import json
 import pathlib
 import subprocess
@@ -7,8 +8,9 @@ import time
 
 import tensorflow as tf
 from images import jpegs, write
-from models import K
 from program import Case
+
+from models import K
 
 BENCH = pathlib.Path(__file__).resolve().parents[1] / "run"
 
@@ -26,12 +28,18 @@ def seconds(here, *words, best_of=5):
 def steps(here):
     """P14 and P15: our rate in parts of TensorFlow's, and what it should be."""
     goals = {("P14", "float32"): 1.0, ("P14", "bfloat16"): 1.25, ("P15", "float32"): 1.5, ("P15", "bfloat16"): 2.0}
-    done = subprocess.run([sys.executable, BENCH, "P14", "P15", "--build", here.build], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, BENCH, "P14", "P15", "--build", here.build], capture_output=True, text=True, check=True
+    )
     for line in map(json.loads, done.stdout.splitlines()):
         key = (line.get("bench"), next((p for p in ("float32", "bfloat16") if p in line.get("case", "")), ""))
         if key in goals and line.get("unit") == "images/s":
             ratio = line["value"] / line["peers"]["tensorflow"]
-            yield Case(f"{line['bench']} {line['case']}: {ratio:.2f} of TensorFlow's rate, goal {goals[key]}", goals[key] / ratio, 1.0)
+            yield Case(
+                f"{line['bench']} {line['case']}: {ratio:.2f} of TensorFlow's rate, goal {goals[key]}",
+                goals[key] / ratio,
+                1.0,
+            )
 
 
 def input_rates(here, rounds=3):
@@ -39,14 +47,38 @@ def input_rates(here, rounds=3):
     for i, content in enumerate(jpegs(375, 500, 64)):
         for copy in range(4):
             write(here.folder / f"photos/{'ab'[i % 2]}/{i}_{copy}.jpg", content)
-    here.write_job({
-        "version": 1, "name": "input", "use_tpu": False, "train_batch_size": 32, "run_config": {"model_dir": "run"},
-        "input_fns": {"train": {"source": {"type": "image_dataset_from_directory", "directory": "photos", "image_size": [160, 160],
-                                           "shuffle": False}, "features": ["image"], "labels": "label", "repeat": -1}},
-        "model": {"type": "Sequential", "layers": [{"type": "flatten"}, {"type": "dense", "units": 2}],
-                  "head": {"type": "MultiClassHead", "n_classes": 2}},
-        "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 0.1}, "train_spec": {"input_fn": "train", "max_steps": 1}})
-    dataset = K.utils.image_dataset_from_directory(here.folder / "photos", image_size=(160, 160), shuffle=False, batch_size=32)
+    here.write_job(
+        {
+            "version": 1,
+            "name": "input",
+            "use_tpu": False,
+            "train_batch_size": 32,
+            "run_config": {"model_dir": "run"},
+            "input_fns": {
+                "train": {
+                    "source": {
+                        "type": "image_dataset_from_directory",
+                        "directory": "photos",
+                        "image_size": [160, 160],
+                        "shuffle": False,
+                    },
+                    "features": ["image"],
+                    "labels": "label",
+                    "repeat": -1,
+                }
+            },
+            "model": {
+                "type": "Sequential",
+                "layers": [{"type": "flatten"}, {"type": "dense", "units": 2}],
+                "head": {"type": "MultiClassHead", "n_classes": 2},
+            },
+            "optimizer": {"type": "GradientDescentOptimizer", "learning_rate": 0.1},
+            "train_spec": {"input_fn": "train", "max_steps": 1},
+        }
+    )
+    dataset = K.utils.image_dataset_from_directory(
+        here.folder / "photos", image_size=(160, 160), shuffle=False, batch_size=32
+    )
     dataset = dataset.prefetch(tf.data.AUTOTUNE)
     ours = theirs = 0.0
     for _ in range(rounds):

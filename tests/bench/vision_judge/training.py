@@ -1,12 +1,12 @@
 """Checks 11 to 18: model_to_estimator, beside tf.keras and TensorFlow's own model_to_estimator."""
+
 import re
 
 import numpy as np
 import tensorflow as tf
-from models import K, L, application, by_name, calibrated, leaves, transfer, two_outputs
 from program import BATCH, Case, Failed, counted, imported, job_of, near_or_true, relative, same
 
-
+from models import K, L, application, by_name, calibrated, leaves, transfer, two_outputs
 
 
 def guide_layers(frozen, training=None, side=96, alpha=0.35):
@@ -62,6 +62,7 @@ def by_variable(here, step, run="run"):
 
 def object_graph(reader):
     from tensorflow.core.protobuf import trackable_object_graph_pb2
+
     return trackable_object_graph_pb2.TrackableObjectGraph.FromString(reader.get_tensor("_CHECKPOINTABLE_OBJECT_GRAPH"))
 
 
@@ -78,8 +79,12 @@ def in_float64(make, model, x):
 
 
 def statistics(model):
-    return {f"{layer.name}/{field}": getattr(layer, field).numpy() for layer in leaves(model)
-            if isinstance(layer, L.BatchNormalization) for field in ("moving_mean", "moving_variance")}
+    return {
+        f"{layer.name}/{field}": getattr(layer, field).numpy()
+        for layer in leaves(model)
+        if isinstance(layer, L.BatchNormalization)
+        for field in ("moving_mean", "moving_variance")
+    }
 
 
 def check_11(here):
@@ -111,7 +116,10 @@ def check_13(here):
     """All layers train: SGD 1e-5, 10 losses, relative 2e-4; SGD 1e-3: the first loss 3e-5, the second 1e-3.
 
     TensorFlow differs from itself by 5.7e-5 and, after a step, 2.6e-4."""
-    for title, make in (("two convolutions", lambda: transfer(here.random, False)), ("MobileNetV2", lambda: guide(here, False))):
+    for title, make in (
+        ("two convolutions", lambda: transfer(here.random, False)),
+        ("MobileNetV2", lambda: guide(here, False)),
+    ):
         ours, theirs = trained(here, make(), 10, K.optimizers.legacy.SGD(1e-5))
         yield Case(f"{title}, SGD 1e-5", relative(ours, theirs), 2e-4)
         ours, theirs = trained(here, make(), 2, K.optimizers.legacy.SGD(1e-3))
@@ -142,7 +150,9 @@ def check_15(here):
     for name, value in statistics(model).items():
         yield Case(f"images {name}", relative(ours[name], value), 1e-5)
     rows = K.Input((5,), name="rows")
-    model = calibrated(K.Model(rows, L.Dense(1, name="out")(L.BatchNormalization(name="bn")(L.Dense(4)(rows)))), here.random)
+    model = calibrated(
+        K.Model(rows, L.Dense(1, name="out")(L.BatchNormalization(name="bn")(L.Dense(4)(rows)))), here.random
+    )
     model.compile(K.optimizers.legacy.SGD(1e-5), "mse")
     model.save(here.folder / "m.keras")
     x, y = here.random.normal(0, 1, (BATCH, 5)).astype(np.float32), np.ones((BATCH, 1), np.float32)
@@ -162,11 +172,18 @@ def check_16(here):
     theirs = model.evaluate(x, y, batch_size=BATCH, verbose=0, return_dict=True)
     ours = here.json("evaluate", "job.yaml")["metrics"]
     logits = model.predict(x, verbose=0)
-    yield same("accuracy asks whether the logit is above 0.5", np.float32(ours["accuracy"]) == np.float32(np.mean((logits > 0.5) == y)))
+    yield same(
+        "accuracy asks whether the logit is above 0.5",
+        np.float32(ours["accuracy"]) == np.float32(np.mean((logits > 0.5) == y)),
+    )
     yield Case("loss", relative(ours["loss"], theirs["loss"]), 1e-6)
     model = two_outputs()
-    model.compile("adam", {"o1": "mse", "o2": "binary_crossentropy"}, loss_weights={"o1": 1.0, "o2": 0.5},
-                  metrics={"o1": ["mae"], "o2": ["acc", K.metrics.AUC(name="auc")]})
+    model.compile(
+        "adam",
+        {"o1": "mse", "o2": "binary_crossentropy"},
+        loss_weights={"o1": 1.0, "o2": 0.5},
+        metrics={"o1": ["mae"], "o2": ["acc", K.metrics.AUC(name="auc")]},
+    )
     columns = {name: here.random.uniform(-1, 1, (BATCH, 4)).astype(np.float32) for name in ("a", "b")}
     y1 = here.random.normal(0, 1, (BATCH, 1)).astype(np.float32)
     y2 = here.random.integers(0, 2, (BATCH, 1)).astype(np.float32)
@@ -195,6 +212,7 @@ def estimator_of(here, model, folder, **how):
 def rows_of(x, y, name="image"):
     def input_fn():
         return tf.data.Dataset.from_tensor_slices(({name: x}, y)).batch(BATCH).repeat()
+
     return input_fn
 
 
@@ -214,8 +232,13 @@ def words(text):
 
 def refused(here, model, x, y, labels="y", features=None):
     here.forget_run()
-    job_of(here, model, {"image": x, "y": y} if features is None else {features: x, "more": x, "y": y},
-           ["image"] if features is None else [features, "more"], labels)
+    job_of(
+        here,
+        model,
+        {"image": x, "y": y} if features is None else {features: x, "more": x, "y": y},
+        ["image"] if features is None else [features, "more"],
+        labels,
+    )
     for code in (2, 3):
         try:
             return words(here.run("train", "job.yaml", code=code).stderr)
@@ -235,7 +258,9 @@ def check_17(here):
     model.save(here.folder / "m.h5")
     input_fn = rows_of(x, y)
     for names in ({"accuracy": "right"}, {"accuracy": "right", "mse": "square", "auc": "area"}):
-        said = message(lambda names=names: estimator_of(here, "m.h5", "tf", metric_names_map=names).evaluate(input_fn, steps=1))
+        said = message(
+            lambda names=names: estimator_of(here, "m.h5", "tf", metric_names_map=names).evaluate(input_fn, steps=1)
+        )
         ours = refused(here, imported("m.h5", metric_names_map=names), x, y)
         yield same(f"metric_names_map {names}: {said} | {ours}", words(said) in ours)
     names = {"accuracy": "right", "mse": "square"}
@@ -249,13 +274,19 @@ def check_17(here):
     said = message(lambda: estimator_of(here, "plain.h5", "tf2"))
     yield same("not compiled", words(said) in refused(here, imported("plain.h5"), x, y))
     said = message(lambda: estimator_of(here, "m.h5", "tf3", checkpoint_format="other"))
-    yield same("checkpoint_format", words(said).replace("Got other", "Got") in refused(
-        here, imported("m.h5", checkpoint_format="other"), x, y).replace("Got other", "Got"))
-    yield same("no file", words(message(lambda: K.estimator.model_to_estimator())) in refused(
-        here, {"type": "model_to_estimator"}, x, y))
+    yield same(
+        "checkpoint_format",
+        words(said).replace("Got other", "Got")
+        in refused(here, imported("m.h5", checkpoint_format="other"), x, y).replace("Got other", "Got"),
+    )
+    yield same(
+        "no file",
+        words(message(lambda: K.estimator.model_to_estimator())) in refused(here, {"type": "model_to_estimator"}, x, y),
+    )
 
     def two(features):
         return tf.data.Dataset.from_tensor_slices(({"picture": features, "more": features}, y)).batch(BATCH)
+
     said = message(lambda: estimator_of(here, "m.h5", "tf4").train(lambda: two(x), steps=1))
     ours = refused(here, imported("m.h5"), x, y, features="picture")
     yield same(f"a feature is missing: {words(said)} | {ours}", words(said.split("features keys")[0]) in ours)
@@ -267,7 +298,10 @@ def check_18(here):
     Names of model_to_estimator's checkpoints after training, but for tpuest/...; tf.train.Checkpoint restores ours, every
     weight equal; 2 steps there and 2 here, and the other way round, against 4 in one, by every variable and slot:
     relative 1e-5."""
-    for title, optimizer in (("Adam", K.optimizers.legacy.Adam(1e-2)), ("momentum", K.optimizers.legacy.SGD(0.05, momentum=0.9))):
+    for title, optimizer in (
+        ("Adam", K.optimizers.legacy.Adam(1e-2)),
+        ("momentum", K.optimizers.legacy.SGD(0.05, momentum=0.9)),
+    ):
         model = transfer(here.random, False)
         x, y = prepare(here, model, 4, optimizer)
         weights = by_name(model)
@@ -308,38 +342,56 @@ def both_ways(here, title, form, x, y, weights):
     train_here(here, "ours", form, 2)
     ours, our_names = named_values(here, "ours", 2, form)
     theirs, their_names = named_values(here, "there", 2, form)
-    yield same(f"{title}: names here alone {sorted(our_names - their_names)}, there alone {sorted(their_names - our_names)}",
-               our_names == their_names)
-    yield same(f"{title}: step 0 has the trained weights", all(
-        np.array_equal(start[name], weights[name]) for name in weights if "/moving_" not in name))
+    yield same(
+        f"{title}: names here alone {sorted(our_names - their_names)}, there alone {sorted(their_names - our_names)}",
+        our_names == their_names,
+    )
+    yield same(
+        f"{title}: step 0 has the trained weights",
+        all(np.array_equal(start[name], weights[name]) for name in weights if "/moving_" not in name),
+    )
     if form == "checkpoint":
         K.backend.clear_session()
         fresh = K.models.load_model(here.folder / "m.h5", compile=False)
         fresh.set_weights([np.zeros_like(value) for value in fresh.get_weights()])
-        tf.train.Checkpoint(fresh).read(str(here.folder / "ours/model.ckpt-2")).assert_existing_objects_matched().expect_partial()
+        tf.train.Checkpoint(fresh).read(
+            str(here.folder / "ours/model.ckpt-2")
+        ).assert_existing_objects_matched().expect_partial()
         again = by_name(fresh)
-        yield counted(f"{title}: tf.train.Checkpoint", len(again), sum(not np.array_equal(again[n], ours[n]) for n in again))
+        yield counted(
+            f"{title}: tf.train.Checkpoint", len(again), sum(not np.array_equal(again[n], ours[n]) for n in again)
+        )
     # Two steps here behind TensorFlow's two, and TensorFlow's all four.
     import shutil
+
     shutil.copytree(here.folder / "there", here.folder / "mixed")
     train_there(here, "there", form, x[later], y[later], 4)
     job = here.read_job()
     job_of(here, job["model"], {"image": x[later], "y": y[later]}, ["image"], "y", steps=4)
     train_here(here, "mixed", form, 4)
-    yield values_case(f"{title}: two steps there, two here", named_values(here, "mixed", 4, form)[0],
-                      named_values(here, "there", 4, form)[0])
+    yield values_case(
+        f"{title}: two steps there, two here",
+        named_values(here, "mixed", 4, form)[0],
+        named_values(here, "there", 4, form)[0],
+    )
     # TensorFlow's two behind ours, and all four here.
     shutil.copytree(here.folder / "ours", here.folder / "back")
     train_there(here, "back", form, x[later], y[later], 4)
     job_of(here, job["model"], {"image": x, "y": y}, ["image"], "y", steps=4)
     train_here(here, "ours", form, 4)
-    yield values_case(f"{title}: two steps here, two there", named_values(here, "back", 4, form)[0],
-                      named_values(here, "ours", 4, form)[0])
+    yield values_case(
+        f"{title}: two steps here, two there",
+        named_values(here, "back", 4, form)[0],
+        named_values(here, "ours", 4, form)[0],
+    )
 
 
 def values_case(title, ours, theirs):
     common = [name for name in theirs if name in ours and theirs[name].dtype.kind == "f"]
     worst = max(common, key=lambda name: relative(ours[name], theirs[name]))
     missing = [name for name in theirs if name not in ours]
-    return Case(f"{title}, {worst}{' without ' + missing[0] if missing else ''}",
-                float("inf") if missing else relative(ours[worst], theirs[worst]), 1e-5)
+    return Case(
+        f"{title}, {worst}{' without ' + missing[0] if missing else ''}",
+        float("inf") if missing else relative(ours[worst], theirs[worst]),
+        1e-5,
+    )

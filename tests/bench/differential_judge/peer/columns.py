@@ -1,4 +1,5 @@
 """Feature columns by TensorFlow, from what a job says of them."""
+
 import os
 
 import tensorflow as tf
@@ -10,10 +11,14 @@ def initializer(spec):
     if spec is None:
         return None
     arguments = {key: value for key, value in spec.items() if key != "type"}
-    name = {"random_normal": "random_normal_initializer", "zeros": "zeros_initializer",
-            "ones": "ones_initializer", "constant": "constant_initializer",
-            "random_uniform": "random_uniform_initializer",
-            "truncated_normal": "truncated_normal_initializer"}[spec["type"]]
+    name = {
+        "random_normal": "random_normal_initializer",
+        "zeros": "zeros_initializer",
+        "ones": "ones_initializer",
+        "constant": "constant_initializer",
+        "random_uniform": "random_uniform_initializer",
+        "truncated_normal": "truncated_normal_initializer",
+    }[spec["type"]]
     return getattr(tf.compat.v1, name)(**arguments)
 
 

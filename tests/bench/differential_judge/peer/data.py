@@ -2,6 +2,7 @@
 
 Files are written by the reference implementation alone, so neither side reads what it wrote itself.
 """
+
 import csv
 import os
 
@@ -30,10 +31,12 @@ def listed(value):
 
 def example(features, row):
     """Row `row` as a serialized tf.Example; None is a feature that is not there."""
-    protos = {key: feature_proto(feature["dtype"], listed(feature["values"][row]))
-              for key, feature in features.items() if feature["values"][row] is not None}
-    return tf.train.Example(features=tf.train.Features(feature=protos)).SerializeToString(
-        deterministic=True)
+    protos = {
+        key: feature_proto(feature["dtype"], listed(feature["values"][row]))
+        for key, feature in features.items()
+        if feature["values"][row] is not None
+    }
+    return tf.train.Example(features=tf.train.Features(feature=protos)).SerializeToString(deterministic=True)
 
 
 def count_of(features):
@@ -84,15 +87,17 @@ def parse_spec(features):
 
 
 def csv_defaults(features):
-    return [tf.constant([feature["default_value"]], tf.as_dtype(feature["dtype"]))
-            for feature in features.values()]
+    return [tf.constant([feature["default_value"]], tf.as_dtype(feature["dtype"])) for feature in features.values()]
 
 
 def arrays(features):
-    return {key: np.array([[encoded(v) for v in value] if isinstance(value, list) else
-                           encoded(value) for value in feature["values"]],
-                          NUMPY[feature["dtype"]]).reshape([-1] + feature["shape"])
-            for key, feature in features.items()}
+    return {
+        key: np.array(
+            [[encoded(v) for v in value] if isinstance(value, list) else encoded(value) for value in feature["values"]],
+            NUMPY[feature["dtype"]],
+        ).reshape([-1] + feature["shape"])
+        for key, feature in features.items()
+    }
 
 
 def batches(case, part, folder, batch, repeat):
@@ -101,8 +106,13 @@ def batches(case, part, folder, batch, repeat):
     path = os.path.join(folder, part)
     if case["source"] == "make_csv_dataset":
         return tf.data.experimental.make_csv_dataset(
-            path + ".csv", batch, column_names=list(features), column_defaults=csv_defaults(features),
-            num_epochs=None if repeat else 1, shuffle=False)
+            path + ".csv",
+            batch,
+            column_names=list(features),
+            column_defaults=csv_defaults(features),
+            num_epochs=None if repeat else 1,
+            shuffle=False,
+        )
     if case["source"] == "TFRecordDataset":
         data = tf.data.TFRecordDataset(path + ".tfrecord")
         data = (data.repeat() if repeat else data).batch(batch, drop_remainder=repeat)
@@ -126,4 +136,5 @@ def dataset(case, part, folder, batch, repeat):
         if case.get("single_feature"):
             features = features[case["single_feature"]]
         return features, labels
+
     return batches(case, part, folder, batch, repeat).map(split)

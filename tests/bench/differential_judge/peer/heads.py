@@ -1,8 +1,15 @@
 """Heads and metrics by TensorFlow, from what a job says of them."""
+
 import tensorflow as tf
 
-LINKS = {"exp": tf.exp, "sigmoid": tf.sigmoid, "tanh": tf.tanh, "softplus": tf.nn.softplus,
-         "relu": tf.nn.relu, "square": tf.square}
+LINKS = {
+    "exp": tf.exp,
+    "sigmoid": tf.sigmoid,
+    "tanh": tf.tanh,
+    "softplus": tf.nn.softplus,
+    "relu": tf.nn.relu,
+    "square": tf.square,
+}
 
 
 def head(spec):

@@ -1,17 +1,26 @@
 """A row of layers and a head by TensorFlow: the model_fn that a Sequential model stands for."""
-import tensorflow as tf
 
 import heads
 import optimizers
+import tensorflow as tf
 
 V1 = tf.compat.v1
-CLASSES = {"dense": "Dense", "conv2d": "Conv2D", "depthwise_conv2d": "DepthwiseConv2D",
-           "separable_conv2d": "SeparableConv2D", "max_pooling2d": "MaxPooling2D",
-           "average_pooling2d": "AveragePooling2D", "flatten": "Flatten",
-           "global_average_pooling2d": "GlobalAveragePooling2D",
-           "global_max_pooling2d": "GlobalMaxPooling2D", "reshape": "Reshape",
-           "batch_normalization": "BatchNormalization", "activation": "Activation",
-           "transpose": "Permute", "dropout": "Dropout"}
+CLASSES = {
+    "dense": "Dense",
+    "conv2d": "Conv2D",
+    "depthwise_conv2d": "DepthwiseConv2D",
+    "separable_conv2d": "SeparableConv2D",
+    "max_pooling2d": "MaxPooling2D",
+    "average_pooling2d": "AveragePooling2D",
+    "flatten": "Flatten",
+    "global_average_pooling2d": "GlobalAveragePooling2D",
+    "global_max_pooling2d": "GlobalMaxPooling2D",
+    "reshape": "Reshape",
+    "batch_normalization": "BatchNormalization",
+    "activation": "Activation",
+    "transpose": "Permute",
+    "dropout": "Dropout",
+}
 
 
 def regularizer(spec):
@@ -25,8 +34,12 @@ def regularizer(spec):
 def initializer(spec):
     if isinstance(spec, str):
         return spec
-    names = {"constant": "Constant", "random_normal": "RandomNormal",
-             "random_uniform": "RandomUniform", "truncated_normal": "TruncatedNormal"}
+    names = {
+        "constant": "Constant",
+        "random_normal": "RandomNormal",
+        "random_uniform": "RandomUniform",
+        "truncated_normal": "TruncatedNormal",
+    }
     arguments = {key: value for key, value in spec.items() if key != "type"}
     return getattr(tf.keras.initializers, names[spec["type"]])(**arguments)
 
@@ -75,8 +88,11 @@ def sharded_loss(case, network, head, features, labels, mode):
     losses = []
     for part, label in zip(each(features, count), each(labels, count)):
         logits = through(network, input_of(case, part), mode == "train")
-        losses.append(head.loss(label, logits, features=part, mode=mode,
-                                regularization_losses=gathered(network, "losses") or None))
+        losses.append(
+            head.loss(
+                label, logits, features=part, mode=mode, regularization_losses=gathered(network, "losses") or None
+            )
+        )
     return tf.add_n(losses) / count
 
 
@@ -95,18 +111,23 @@ def model_fn(case):
         if mode == "train" and is_sharded(case):
             loss = sharded_loss(case, network, head, features, labels, mode)
             variables = gathered(network, "trainable_variables")
-            return tf.estimator.EstimatorSpec(mode, loss=loss,
-                                              train_op=train_op(case, [], loss, variables))
+            return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op(case, [], loss, variables))
         logits = through(network, input_of(case, features), mode == "train")
         variables = gathered(network, "trainable_variables")
         spec = head.create_estimator_spec(
-            features, mode, logits, labels=labels, trainable_variables=variables,
+            features,
+            mode,
+            logits,
+            labels=labels,
+            trainable_variables=variables,
             regularization_losses=gathered(network, "losses") or None,
-            train_op_fn=lambda loss: train_op(case, gathered(network, "updates"), loss, variables))
+            train_op_fn=lambda loss: train_op(case, gathered(network, "updates"), loss, variables),
+        )
         if mode == "eval" and is_sharded(case):
             loss = sharded_loss(case, network, head, features, labels, mode)
             return spec._replace(loss=loss)
         return spec
+
     return call
 
 

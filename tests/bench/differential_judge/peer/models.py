@@ -1,10 +1,10 @@
 """Model functions by TensorFlow: premade estimators, and layers with a head."""
-import tensorflow as tf
 
 import columns
 import heads
 import layers
 import optimizers
+import tensorflow as tf
 
 V1 = tf.compat.v1
 V1_REDUCTIONS = {"SUM": "weighted_sum", "SUM_OVER_BATCH_SIZE": "weighted_sum_over_batch_size"}
@@ -16,8 +16,7 @@ def activation(name):
 
 
 def is_version_1(model):
-    return not all(optimizers.is_keras(spec) for key, spec in model.items() if
-                   key.endswith("optimizer"))
+    return not all(optimizers.is_keras(spec) for key, spec in model.items() if key.endswith("optimizer"))
 
 
 def premade_arguments(case, folder):

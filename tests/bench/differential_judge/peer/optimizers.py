@@ -1,4 +1,5 @@
 """Optimizers and schedules by TensorFlow, from what a job says of them."""
+
 import tensorflow as tf
 
 V1 = tf.compat.v1

@@ -1,13 +1,13 @@
 """What the judge may ask of TensorFlow's processes."""
+
 import os
 
-import tensorflow as tf
-
-import data
 import exports
 import loops
 import session
+import tensorflow as tf
 
+import data
 
 REPLICAS = 3
 
@@ -15,8 +15,7 @@ REPLICAS = 3
 def prepare():
     """Processors enough for the replicas of a MirroredStrategy."""
     processor = tf.config.list_physical_devices("CPU")[0]
-    tf.config.set_logical_device_configuration(
-        processor, [tf.config.LogicalDeviceConfiguration()] * REPLICAS)
+    tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * REPLICAS)
 
 
 class Server:
@@ -88,8 +87,7 @@ class Server:
 
     def moved_loops(self, case, folder, moves):
         """The same with the last bits of the weights moved at each step."""
-        return [loops.train_and_evaluate(case, folder, session.name_of("moved", way), way)
-                for way in moves]
+        return [loops.train_and_evaluate(case, folder, session.name_of("moved", way), way) for way in moves]
 
     def left_in(self, folder):
         return loops.left_in(folder)

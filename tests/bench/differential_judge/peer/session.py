@@ -3,12 +3,12 @@
 The loop is written here, so that a run from weights with their last bits moved costs a few steps and
 nothing else. A checkpoint's variables are compared by the names that TensorFlow's saver gives them.
 """
+
 import os
 
+import graphs
 import numpy as np
 import tensorflow as tf
-
-import graphs
 
 V1 = tf.compat.v1
 # Zeros have no last bit: they move by this, the last place of numbers of a half. What is computed from them, a
@@ -42,8 +42,10 @@ class Moves(V1.train.SessionRunHook):
         self.way, self.step = way, 0
 
     def begin(self):
-        self.weights = [(variable.read_value(), variable.initializer, variable.initializer.inputs[1])
-                        for variable in V1.trainable_variables()]
+        self.weights = [
+            (variable.read_value(), variable.initializer, variable.initializer.inputs[1])
+            for variable in V1.trainable_variables()
+        ]
 
     def after_create_session(self, session, coord):
         self.move(session)
@@ -53,9 +55,10 @@ class Moves(V1.train.SessionRunHook):
 
     def move(self, session):
         values = session.run([value for value, _, _ in self.weights])
-        session.run([setter for _, setter, _ in self.weights],
-                    {given: moved(value, self.way, self.step) for value, (_, _, given) in
-                     zip(values, self.weights)})
+        session.run(
+            [setter for _, setter, _ in self.weights],
+            {given: moved(value, self.way, self.step) for value, (_, _, given) in zip(values, self.weights)},
+        )
         self.step += 1
 
 
@@ -85,15 +88,18 @@ class Graph:
         self.run("initial")
 
     def load(self, prefix):
-        self.session.run([self.saver.restore_op_name, self.plan["iterator"], *self.plan["ready"]],
-                         {self.saver.filename_tensor_name: prefix})
+        self.session.run(
+            [self.saver.restore_op_name, self.plan["iterator"], *self.plan["ready"]],
+            {self.saver.filename_tensor_name: prefix},
+        )
 
     def move(self, way, step=0):
         """Moves the last bits of the weights; an optimizer's numbers have bounds of their own."""
         values = self.session.run([value for value, _, _ in self.plan["weights"]])
-        self.session.run([setter for _, setter, _ in self.plan["weights"]],
-                         {given: moved(value, way, step) for value, (_, _, given) in
-                          zip(values, self.plan["weights"])})
+        self.session.run(
+            [setter for _, setter, _ in self.plan["weights"]],
+            {given: moved(value, way, step) for value, (_, _, given) in zip(values, self.plan["weights"])},
+        )
 
     def save(self, folder):
         """The prefix of a checkpoint in FOLDER, named by its step."""
@@ -172,8 +178,11 @@ class Runner:
                 return columns_of(batches)
 
     def results_at(self, prefix):
-        return {"variables": variables_of(prefix), "metrics": self.evaluate(prefix),
-                "predictions": self.predict(prefix)}
+        return {
+            "variables": variables_of(prefix),
+            "metrics": self.evaluate(prefix),
+            "predictions": self.predict(prefix),
+        }
 
     def run(self, way=None, name="end"):
         """What a run from the initial checkpoint gives, its weights moved at each step unless None."""

@@ -3,6 +3,7 @@
 A request is a pickled dict {"do": name, ...}; its answer is {"ok": result} or {"failed": message}.
 Both go over the process's own standard streams; what TensorFlow prints goes to standard error.
 """
+
 import os
 import pickle
 import struct
@@ -27,14 +28,14 @@ def main():
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     import requests_of_judge
+
     requests_of_judge.prepare()
     server = requests_of_judge.Server()
     while (request := read(requests)) is not None:
         try:
             write(answers, {"ok": getattr(server, request.pop("do"))(**request)})
-        except Exception as error:  # noqa: BLE001: whatever a case makes TensorFlow raise
-            write(answers, {"failed": f"{type(error).__name__}: {error}",
-                            "trace": traceback.format_exc()})
+        except Exception as error:  # whatever a case makes TensorFlow raise
+            write(answers, {"failed": f"{type(error).__name__}: {error}", "trace": traceback.format_exc()})
 
 
 if __name__ == "__main__":
