@@ -31,6 +31,7 @@ const std::set<std::string, std::less<>> kFlat = {"core/ops", "core/kernels"};
 // The stack, bottom first.
 const std::map<std::string, double, std::less<>> kRanks = {
     {"core/base", 0},
+    {"core/base/text", 0.1},
     {"core/tensor", 1},
     {"core/io", 2},
     {"core/kernels", 2},
@@ -114,8 +115,8 @@ struct Library {
 
 const std::vector<Library> kLibraries = {
     {"Random123", {"Random123/"}, "random123", {"core/base"}},
-    {"PCRE2", {"pcre2.h"}, "pcre2", {"core/base"}},
-    {"RE2", {"re2/"}, "re2", {"core/base"}},
+    {"PCRE2", {"pcre2.h"}, "pcre2", {"core/base/text"}},
+    {"RE2", {"re2/"}, "re2", {"core/base/text"}},
     {"SQLite", {"sqlite3.h"}, "sqlite", {"data"}},
     {"snappy", {"snappy"}, "snappy", {"core/io"}},
     {"zlib", {"zlib.h"}, "zlib", {"core/io", "data"}},

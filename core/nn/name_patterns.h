@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/pattern.h"
+#include "core/base/text/pattern.h"
 
 namespace tpuest::nn {
 

@@ -1,4 +1,4 @@
-#include "core/base/text_pattern.h"
+#include "core/base/text/text_pattern.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/texts.h"
 

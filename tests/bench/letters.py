@@ -6,7 +6,7 @@
 
 Gives every character of Unicode to lower(s, encoding='utf-8') and upper(s, encoding='utf-8'), as predictions of a model,
 and N texts drawn of letters, marks, sigmas and bytes that are no UTF-8; TensorFlow's answers are the same to the byte, or
-they differ. One line of JSON. With --write the table of letters (core/base/letters_table.h) is made of what TensorFlow
+they differ. One line of JSON. With --write the table of letters (core/base/text/letters_table.h) is made of what TensorFlow
 says. Run it with a Python that has TensorFlow 2.15.
 """
 
@@ -113,7 +113,7 @@ def write():
             "};",
         ]
     lines += ["", "}  // namespace tpuest::letters_table", ""]
-    path = ROOT / "core/base/letters_table.h"
+    path = ROOT / "core/base/text/letters_table.h"
     path.write_text("\n".join(lines), encoding="utf-8")
     subprocess.run(["clang-format", "-i", str(path)], check=True)
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/pattern.h"
+#include "core/base/text/pattern.h"
 #include "core/base/text.h"
 #include "core/graph/recompute.h"
 #include "core/nn/global_step.h"

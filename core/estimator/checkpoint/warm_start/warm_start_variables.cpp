@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/pattern.h"
+#include "core/base/text/pattern.h"
 #include "core/base/text.h"
 
 namespace tpuest {

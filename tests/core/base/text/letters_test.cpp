@@ -1,4 +1,4 @@
-#include "core/base/letters.h"
+#include "core/base/text/letters.h"
 
 #include <doctest/doctest.h>
 

@@ -1,11 +1,11 @@
-#include "core/base/letters.h"
+#include "core/base/text/letters.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <span>
 
-#include "core/base/letters_table.h"
+#include "core/base/text/letters_table.h"
 
 namespace tpuest {
 namespace {

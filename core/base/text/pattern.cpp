@@ -1,4 +1,4 @@
-#include "core/base/pattern.h"
+#include "core/base/text/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
