@@ -38,10 +38,11 @@ class Canvas {
 
   // Draws the points, and the columns between two that follow each other.
   void Draw(const Panel& panel, const Curve& curve, std::string_view symbol) {
-    std::optional<PlotPoint> before;
+    const PlotPoint* before = nullptr;
+    PlotPoint last;
     for (const PlotPoint& point : curve.points) {
       if (!IsDrawn(panel.y, point.y)) {
-        before.reset();
+        before = nullptr;
         continue;
       }
       const PlotPoint at{panel.x.At(point.x), panel.y.At(point.y)};
@@ -53,7 +54,8 @@ class Canvas {
         const double part = static_cast<double>(i) / between;
         Put(before->x + part * (at.x - before->x), before->y + part * (at.y - before->y), symbol);
       }
-      before = at;
+      last = at;
+      before = &last;
     }
   }
 
