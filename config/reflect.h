@@ -113,10 +113,11 @@ template <class T>
 struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T>> : std::true_type {};
+// A std::variant, or OneOf (core/base/one_of.h), which inherits from one.
 template <class T>
-struct IsVariant : std::false_type {};
-template <class... T>
-struct IsVariant<std::variant<T...>> : std::true_type {};
+concept IsVariant = requires {
+  typename T::variant;
+};
 
 template <class T>
 consteval Type MakeType();
@@ -243,11 +244,10 @@ Place* PlaceOf(void* at) {
   return &static_cast<T*>(at)->place;
 }
 
-template <class V>
+template <class V, class Base = typename V::variant>
 struct VariantOf;
-template <class... T>
-struct VariantOf<std::variant<T...>> {
-  using V = std::variant<T...>;
+template <class V, class... T>
+struct VariantOf<V, std::variant<T...>> {
   static constexpr std::array<const Type*, sizeof...(T)> kAlternatives = {&kTypeOf<T>...};
 
   static size_t Index(const void* at) { return static_cast<const V*>(at)->index(); }
@@ -347,7 +347,7 @@ consteval Type MakeType() {
     return ContainerType<T>(Kind::kList);
   } else if constexpr (IsMap<T>::value) {
     return ContainerType<T>(Kind::kMap);
-  } else if constexpr (IsVariant<T>::value) {
+  } else if constexpr (IsVariant<T>) {
     return VariantType<T>();
   } else {
     static_assert(std::is_class_v<T>, "not a type that an option can have; see core/base/visit.h");

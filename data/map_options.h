@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/formula_text.h"
+#include "core/base/one_of.h"
 #include "core/base/visit.h"
 #include "data/image_options.h"
 #include "data/map_columns.h"
@@ -144,11 +145,14 @@ struct ExprMap : MapColumns {
 
 // The ops of image_options.h work on images [height, width, channels], whose size may be unknown
 // until they are decoded.
-using MapOptions =
+using MapOptionsTypes =
     std::variant<DecodeRawMap, CastMap, RescalingMap, ReshapeMap, OneHotMap, AddMap, NormalizeMap,
                  ExprMap, DecodeImageMap, DecodeRandomCropMap, DecodeCenterCropMap, ResizeMap,
                  CentralCropMap, RandomCropMap, DistortedBoxMap, FlipLeftRightMap, FlipUpDownMap,
                  CropOrPadMap, ResizeWithPadMap, StandardizationMap, RandomBrightnessMap,
                  RandomContrastMap, RandomSaturationMap, RandomHueMap, ConvertImageDtypeMap>;
+using MapOptions = OneOf<MapOptionsTypes>;
+
+extern template class OneOf<MapOptionsTypes>;
 
 }  // namespace tpuest

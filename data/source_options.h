@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/one_of.h"
 #include "core/base/visit.h"
 #include "data/feature_options.h"
 #include "data/image_options.h"
@@ -457,10 +458,11 @@ struct SqlSource : RecordRange {
 };
 
 // Sources that zip takes.
-using PlainSource =
+using PlainSourceTypes =
     std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
                  NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
                  SlicesSource, RangeSource, SqlSource>;
+using PlainSource = OneOf<PlainSourceTypes>;
 
 // Dataset.zip: record i of each dataset, side by side, as many as the shortest has. Columns: those
 // of all.
@@ -476,9 +478,13 @@ struct ZipSource : RecordRange {
   }
 };
 
-using SourceOptions =
+using SourceOptionsTypes =
     std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
                  NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
                  SlicesSource, RangeSource, GeneratorSource, SqlSource, ZipSource>;
+using SourceOptions = OneOf<SourceOptionsTypes>;
+
+extern template class OneOf<PlainSourceTypes>;
+extern template class OneOf<SourceOptionsTypes>;
 
 }  // namespace tpuest

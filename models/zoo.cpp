@@ -107,3 +107,7 @@ std::optional<std::map<std::string, nn::FeatureSpec>> ParseSpecOf(
 }
 
 }  // namespace tpuest::models
+
+namespace tpuest {
+template class OneOf<models::AnyModelTypes>;
+}  // namespace tpuest

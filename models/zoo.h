@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/one_of.h"
 #include "core/nn/columns/column_set.h"
 #include "models/baseline.h"
 #include "models/dnn.h"
@@ -19,11 +20,13 @@
 namespace tpuest::models {
 
 // The options of every model; `model: {type: ...}` chooses one.
-using AnyModel = std::variant<Sequential, Functional, MnistCnn, SavedModelModel, LinearClassifier,
-                              LinearRegressor, LinearEstimator, DnnClassifier, DnnRegressor,
-                              DnnEstimator, DnnLinearCombinedClassifier, DnnLinearCombinedRegressor,
-                              DnnLinearCombinedEstimator, BaselineClassifier, BaselineRegressor,
-                              BaselineEstimator>;
+using AnyModelTypes =
+    std::variant<Sequential, Functional, MnistCnn, SavedModelModel, LinearClassifier,
+                 LinearRegressor, LinearEstimator, DnnClassifier, DnnRegressor, DnnEstimator,
+                 DnnLinearCombinedClassifier, DnnLinearCombinedRegressor,
+                 DnnLinearCombinedEstimator, BaselineClassifier, BaselineRegressor,
+                 BaselineEstimator>;
+using AnyModel = OneOf<AnyModelTypes>;
 
 // The model_fn of a model in a job; both are copied. Errors carry the model's place where no nearer
 // one is known.
@@ -51,3 +54,7 @@ using AnyModel = std::variant<Sequential, Functional, MnistCnn, SavedModelModel,
     const AnyModel& model, const nn::FeatureColumns& columns);
 
 }  // namespace tpuest::models
+
+namespace tpuest {
+extern template class OneOf<models::AnyModelTypes>;
+}  // namespace tpuest

@@ -180,4 +180,6 @@ std::vector<Fault> ValidateListeners(const std::vector<AnySavingListener>& liste
   return faults.Take();
 }
 
+template class OneOf<AnyHookTypes>;
+
 }  // namespace tpuest

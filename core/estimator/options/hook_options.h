@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/base/formula_text.h"
+#include "core/base/one_of.h"
 #include "core/base/step_count.h"
 #include "core/base/visit.h"
 
@@ -343,13 +344,14 @@ struct InMemoryEvaluatorHookOptions {
 };
 
 // The hooks that train_spec may name.
-using AnyHook =
+using AnyHookTypes =
     std::variant<ProfilerHookOptions, StopAtStepHookOptions, CheckpointSaverHookOptions,
                  LoggingTensorHookOptions, StepCounterHookOptions, SummarySaverHookOptions,
                  NanTensorHookOptions, ExecHookOptions, ConditionHookOptions, PluginHookOptions,
                  StopAtCheckpointStepOptions, StopIfHigherHookOptions, StopIfLowerHookOptions,
                  StopIfNoIncreaseHookOptions, StopIfNoDecreaseHookOptions,
                  EarlyStoppingFormulaOptions, InMemoryEvaluatorHookOptions>;
+using AnyHook = OneOf<AnyHookTypes>;
 
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions : CommandOptions {
@@ -380,5 +382,7 @@ using AnySavingListener = std::variant<CheckpointSaverListenerOptions>;
                                                std::string_view section);
 [[nodiscard]] std::vector<Fault> ValidateListeners(const std::vector<AnySavingListener>& listeners,
                                                    std::string_view section);
+
+extern template class OneOf<AnyHookTypes>;
 
 }  // namespace tpuest

@@ -384,3 +384,7 @@ const std::vector<std::string>* MembersOf(const FeatureColumn& column) {
 }
 
 }  // namespace tpuest::nn
+
+namespace tpuest {
+template class OneOf<nn::FeatureColumnTypes>;
+}  // namespace tpuest

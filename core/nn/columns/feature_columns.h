@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 #include "core/base/formula_text.h"
+#include "core/base/one_of.h"
 #include "core/base/visit.h"
 #include "core/nn/initializers.h"
 #include "core/nn/optimizers/schedules.h"
@@ -430,15 +431,20 @@ struct TpuSharedEmbeddingColumns {
   }
 };
 
-using FeatureColumn =
+using FeatureColumnTypes =
     std::variant<NumericColumn, BucketizedColumn, VocabularyListColumn, VocabularyFileColumn,
                  HashBucketColumn, IdentityColumn, WeightedCategoricalColumn, CrossedColumn,
                  IndicatorColumn, EmbeddingColumn, SharedEmbeddingColumns, SequenceNumericColumn,
                  SequenceVocabularyListColumn, SequenceVocabularyFileColumn,
                  SequenceHashBucketColumn, SequenceIdentityColumn, TpuEmbeddingColumn,
                  TpuSharedEmbeddingColumns>;
+using FeatureColumn = OneOf<FeatureColumnTypes>;
 
 // The columns of a job, by the job's names.
 using FeatureColumns = std::map<std::string, FeatureColumn>;
 
 }  // namespace tpuest::nn
+
+namespace tpuest {
+extern template class OneOf<nn::FeatureColumnTypes>;
+}  // namespace tpuest

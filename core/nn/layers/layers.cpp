@@ -62,3 +62,7 @@ Value Apply(const Layer& layer, LayerContext& context, std::vector<Value> inputs
 }
 
 }  // namespace tpuest::nn
+
+namespace tpuest {
+template class OneOf<nn::LayerTypes>;
+}  // namespace tpuest

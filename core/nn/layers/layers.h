@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/one_of.h"
 #include "core/nn/layers/activation_layers.h"
 #include "core/nn/layers/batch_normalization.h"
 #include "core/nn/layers/category_layers.h"
@@ -24,7 +25,7 @@ namespace tpuest::nn {
 struct SharedLayer;
 struct NestedModel;
 
-using Layer = std::variant<
+using LayerTypes = std::variant<
     Dense, Conv2D, DepthwiseConv2D, SeparableConv2D, MaxPooling2D, AveragePooling2D,
     GlobalAveragePooling2D, GlobalMaxPooling2D, BatchNormalization, Dropout, Flatten, Reshape,
     Transpose, ActivationLayer, Conv1D, SeparableConv1D, MaxPooling1D, AveragePooling1D,
@@ -40,6 +41,7 @@ using Layer = std::variant<
     RandomContrast, RandomBrightness, Lambda, LayerScale, StochasticDepth, StringLookup,
     IntegerLookup, Hashing, Discretization, CategoryEncoding, HashedCrossing, SharedLayer,
     NestedModel>;
+using Layer = OneOf<LayerTypes>;
 
 // A layer above, applied once more with the same variables.
 struct SharedLayer {
@@ -99,3 +101,7 @@ struct NestedModel {
 }
 
 }  // namespace tpuest::nn
+
+namespace tpuest {
+extern template class OneOf<nn::LayerTypes>;
+}  // namespace tpuest
