@@ -44,15 +44,13 @@ EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
 
 // All learning rates of a job, looked at.
 EpochFinder RatesOf(const Job& job) {
+  // Only looked at.
+  auto& sections = const_cast<Job&>(job);
   EpochFinder finder;
-  std::optional<nn::AnyOptimizer> optimizer = job.optimizer;
-  nn::FeatureColumns columns = job.feature_columns;
-  std::optional<nn::EmbeddingConfigSpec> tables = job.embedding_config_spec;
-  models::AnyModel model = job.model;
-  finder.Look(optimizer);
-  finder.Look(columns);
-  finder.Look(tables);
-  finder.Look(model);
+  finder.Look(config::ValueOf(sections.optimizer));
+  finder.Look(config::ValueOf(sections.feature_columns));
+  finder.Look(config::ValueOf(sections.embedding_config_spec));
+  finder.Look(config::ValueOf(sections.model));
   return finder;
 }
 

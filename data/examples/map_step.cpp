@@ -1,8 +1,10 @@
 #include "data/examples/map_step.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "core/base/text.h"
+#include "core/kernels/cast.h"
 #include "core/kernels/fingerprint.h"
 #include "core/nn/formula/formula.h"
 
@@ -41,22 +43,27 @@ DType DTypeNamed(const std::string& name, const Refusal& refuse) {
   return *dtype;
 }
 
-template <class From, class To>
-// A static_cast: fractions are cut off, and any number but 0 is true.
+// Converts as static_cast does: fractions are cut off, and any number but 0 is true. The kernel is
+// looked up when a step runs: jobs are checked before the processor's kernels are chosen.
 class CastStep final : public MapStep {
  public:
+  CastStep(DType from, DType to) : from_(from), to_(to) {}
   void Run(const void* in, int64_t count, void* out) const override {
-    const auto* const from = static_cast<const From*>(in);
-    auto* const to = static_cast<To*>(out);
-    for (int64_t i = 0; i < count; ++i) to[i] = ConvertTo<To>(from[i]);
+    FindCast(from_, to_)(in, out, static_cast<size_t>(count));
   }
+
+ private:
+  DType from_, to_;
 };
 
-template <class From>
-std::unique_ptr<MapStep> CastFrom(DType to) {
-  std::unique_ptr<MapStep> step;
-  DispatchDType(to, [&]<class To>() { step = std::make_unique<CastStep<From, To>>(); });
-  return step;
+// The bytes of a number of a type.
+std::vector<char> BytesOf(double value, DType dtype) {
+  std::vector<char> bytes(SizeOf(dtype));
+  DispatchDType(dtype, [&]<class T>() {
+    const T converted = ConvertTo<T>(value);
+    std::memcpy(bytes.data(), &converted, sizeof converted);
+  });
+  return bytes;
 }
 
 // Rescaling: x * scale + offset in T; bfloat16 is computed in float and rounded. The product is
@@ -131,30 +138,34 @@ class NormalizeStep final : public MapStep {
   std::vector<Wide> std_;
 };
 
-template <class From, class To>
 // One-hot vectors: count values become count * depth, everything off, then one on where the index
 // is within.
 class OneHotStep final : public MapStep {
  public:
-  explicit OneHotStep(const OneHotMap& options)
-      : depth_(options.depth),
-        on_(ConvertTo<To>(options.on_value)),
-        off_(ConvertTo<To>(options.off_value)) {}
+  OneHotStep(DType from, DType to, const OneHotMap& options)
+      : depth_(options.depth), from_(from), on_(BytesOf(options.on_value, to)) {
+    const std::vector<char> off = BytesOf(options.off_value, to);
+    for (int64_t i = 0; i < depth_; ++i) off_row_.insert(off_row_.end(), off.begin(), off.end());
+  }
   void Run(const void* in, int64_t count, void* out) const override {
-    const auto* const from = static_cast<const From*>(in);
-    auto* const to = static_cast<To*>(out);
-    for (int64_t i = 0; i < count * depth_; ++i) to[i] = off_;
-    for (int64_t i = 0; i < count; ++i) {
-      const auto index = ConvertTo<int64_t>(from[i]);
-      if (index >= 0 && index < depth_) to[i * depth_ + index] = on_;
+    const auto* from = static_cast<const char*>(in);
+    auto* row = static_cast<char*>(out);
+    const CastKernel to_index = FindCast(from_, DType::kInt64);
+    for (int64_t i = 0; i < count; ++i, from += SizeOf(from_), row += off_row_.size()) {
+      int64_t index = 0;
+      to_index(from, &index, 1);
+      std::memcpy(row, off_row_.data(), off_row_.size());
+      if (index < 0 || index >= depth_) continue;
+      std::memcpy(row + static_cast<size_t>(index) * on_.size(), on_.data(), on_.size());
     }
   }
   [[nodiscard]] int64_t outputs_per_input() const override { return depth_; }
 
  private:
   int64_t depth_;
-  To on_;
-  To off_;
+  DType from_;
+  std::vector<char> on_;       // one value
+  std::vector<char> off_row_;  // depth_ values
 };
 
 // Casts and then runs a step of floats, in place on the cast's result.
@@ -182,9 +193,8 @@ MappedColumn FloatStep(const TensorSpec& spec, Make make) {
     if constexpr (!std::is_integral_v<T>) mapped.step = make.template operator()<T>();
   });
   if (IsFloating(spec.dtype)) return mapped;
-  std::unique_ptr<MapStep> cast;
-  DispatchDType(spec.dtype, [&]<class From>() { cast = CastFrom<From>(DType::kFloat); });
-  mapped.step = std::make_unique<FloatFirstStep>(std::move(cast), std::move(mapped.step));
+  mapped.step = std::make_unique<FloatFirstStep>(
+      std::make_unique<CastStep>(spec.dtype, DType::kFloat), std::move(mapped.step));
   return mapped;
 }
 
@@ -209,7 +219,7 @@ MappedColumn Resolve(const CastMap& o, const TensorSpec& spec, const Refusal& re
   const DType dtype = DTypeNamed(o.dtype, refuse);
   MappedColumn mapped{{spec.name, dtype, spec.shape}, nullptr, std::nullopt};
   if (dtype == spec.dtype) return mapped;
-  DispatchDType(spec.dtype, [&]<class From>() { mapped.step = CastFrom<From>(dtype); });
+  mapped.step = std::make_unique<CastStep>(spec.dtype, dtype);
   return mapped;
 }
 
@@ -251,12 +261,7 @@ MappedColumn Resolve(const OneHotMap& o, const TensorSpec& spec, const Refusal& 
   std::vector<int64_t> dims = spec.shape.dims();
   dims.push_back(o.depth);
   MappedColumn mapped{{spec.name, dtype, Shape(dims)}, nullptr, std::nullopt};
-  DispatchDType(spec.dtype, [&]<class From>() {
-    if constexpr (std::is_integral_v<From>) {
-      DispatchDType(dtype,
-                    [&]<class To>() { mapped.step = std::make_unique<OneHotStep<From, To>>(o); });
-    }
-  });
+  mapped.step = std::make_unique<OneHotStep>(spec.dtype, dtype, o);
   return mapped;
 }
 
