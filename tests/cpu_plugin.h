@@ -18,7 +18,7 @@ inline std::string CpuPlugin() {
   try {
     return FindPjrtPlugin("cpu-xla");
   } catch (const Error& error) {
-    fmt::print("skipped: {}; {}\n", error.message(), error.faults()[0].hint);
+    fmt::print("skipped: {}: ./dev plugins cpu\n", error.message());
     std::exit(77);
   }
 }

@@ -25,7 +25,7 @@ Value StringJoin(const std::vector<Value>& texts, std::string_view separator = "
                  std::string_view name = "");
 // The number that each text is: float, double, int32 or int64. Error kData for one that is none.
 Value StringToNumber(Value x, DType out_type, std::string_view name = "");
-// RE2's patterns (core/base/text_pattern.h).
+// RE2's patterns (core/base/text/text_pattern.h).
 Value RegexReplace(Value x, std::string_view pattern, std::string_view rewrite, bool all = true,
                    std::string_view name = "");
 Value RegexFullMatch(Value x, std::string_view pattern, std::string_view name = "");

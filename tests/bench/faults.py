@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "faults_judge")
 sys.dont_write_bytecode = True
 
 if importlib.util.find_spec("yaml") is None:
-    print("skipped: there is no PyYAML; there is a package python3-yaml")
+    print("skipped: needs PyYAML: Debian's package python3-yaml")
     sys.exit(77)  # for Meson
 
 import main

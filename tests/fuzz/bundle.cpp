@@ -12,6 +12,7 @@
 #include "core/io/table.h"
 #include "core/io/wire.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -74,7 +75,7 @@ std::string WithChecksumsOf(std::string_view data, const std::string& table) {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunBundle(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   std::string index(TakePart(input));
   if ((choice & 1) != 0) index = RepairedTable(index);

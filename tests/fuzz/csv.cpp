@@ -5,6 +5,7 @@
 #include "data/csv/record.h"
 #include "data/csv/source.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -35,7 +36,7 @@ void ReadRows(const CsvSource& options) {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunCsv(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   const CsvDialect dialect{.delimiter = (choice & 1) != 0 ? ';' : ',', .quotes = (choice & 2) == 0};
   const int reader = choice / 4 % 4;

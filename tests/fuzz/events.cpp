@@ -4,10 +4,11 @@
 #include "core/io/events/event_reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/records.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 
-void Run(std::string_view input) {
+void RunEvents(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   if (choice % 4 != 0) {
     const EventData event = DecodeEvent(input, "event");

@@ -5,6 +5,7 @@
 #include "data/examples/example_guess.h"
 #include "data/examples/example_parser.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -54,7 +55,7 @@ void Look(const Values& values, DType dtype) {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunExample(std::string_view input) {
   Takes([&] { ParseExample(input, Copy); });
   Takes([&] {
     ParsedExample parsed;

@@ -1,7 +1,7 @@
 #pragma once
-// What a fuzz target is made of: Run, which it defines, and what targets have in common. An input
-// is taken, or refused with an Error; all else (another exception, a failed Check, a fault that a
-// sanitizer sees, a second without an end) is a finding, and ends the process.
+// What fuzz targets have in common. An input is taken, or refused with an Error; all else (another
+// exception, a failed Check, a fault that a sanitizer sees, a second without an end) is a finding,
+// and ends the process.
 
 #include <cstdint>
 #include <string>
@@ -13,9 +13,6 @@
 #include "tests/temporary_folder.h"
 
 namespace tpuest::fuzz {
-
-// Gives the input to what is tested. An Error thrown is a refusal.
-void Run(std::string_view input);
 
 // Check fails for a refusal that says nothing, says it at a length that nobody reads, or with a
 // code that is no fault of a file's, a job's or a machine's.

@@ -6,6 +6,7 @@
 #include "core/graph/read/saved_model.h"
 #include "core/ops/all_ops.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -36,7 +37,7 @@ void ReadFor(const std::string& path) {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunGraphdef(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   if ((choice & 1) == 0) {
     ReadAsItIs(input);

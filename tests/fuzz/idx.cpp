@@ -3,10 +3,11 @@
 
 #include "data/sources/open_source.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 
-void Run(std::string_view input) {
+void RunIdx(std::string_view input) {
   const size_t labels = std::min<size_t>(TakeChoice(input), input.size());
   IdxSource options;
   if (labels > 0) options.labels = TheFiles().Put("labels", input.substr(0, labels));

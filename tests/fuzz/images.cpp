@@ -3,10 +3,11 @@
 
 #include "core/io/images/image.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 
-void Run(std::string_view input) {
+void RunImages(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   const ImageHeader header = ReadImageHeader(input);
   // Larger ones may be decoded for longer than a target may take.

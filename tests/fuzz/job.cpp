@@ -4,10 +4,11 @@
 
 #include "cli/job/model_check.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 
-void Run(std::string_view input) {
+void RunJob(std::string_view input) {
   config::Sources sources;
   try {
     const cli::LoadedJob loaded = cli::ParseJobText(input, "/nowhere/job.yaml", {}, sources);

@@ -8,6 +8,7 @@
 #include "core/io/zip/zip.h"
 #include "models/keras/keras_file.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -70,7 +71,7 @@ std::string WithSums(std::string bytes) {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunKeras(std::string_view input) {
   const uint8_t choice = TakeChoice(input) % 3;
   std::string bytes(input);
   if (choice == 1) {

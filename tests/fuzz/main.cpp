@@ -1,17 +1,45 @@
-// What libFuzzer calls with each input.
+// One program with all targets, called by libFuzzer with each input. FUZZ_TARGET in the environment
+// names the target: its processes inherit it.
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <new>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
 
 // A refusal may quote some of what it refuses, not all of a file.
 constexpr size_t kMostText = 4096;
+
+using Target = void (*)(std::string_view input);
+
+const std::map<std::string_view, Target> kTargets = {
+    {"bundle", &RunBundle},     {"csv", &RunCsv},
+    {"events", &RunEvents},     {"example", &RunExample},
+    {"graphdef", &RunGraphdef}, {"idx", &RunIdx},
+    {"images", &RunImages},     {"job", &RunJob},
+    {"keras", &RunKeras},       {"overrides", &RunOverrides},
+    {"rows", &RunRows},         {"saved_model", &RunSavedModel},
+    {"text", &RunText},         {"tf_config", &RunTfConfig},
+    {"tfrecord", &RunTfrecord},
+};
+
+Target Named() {
+  const char* const name = std::getenv("FUZZ_TARGET");
+  const auto target = kTargets.find(name == nullptr ? "" : name);
+  if (target != kTargets.end()) return target->second;
+  std::fputs("FUZZ_TARGET: expected one of", stderr);
+  for (const auto& [known, run] : kTargets) std::fprintf(stderr, " %s", known.data());
+  std::fputs("\n", stderr);
+  std::exit(2);
+}
 
 }  // namespace
 
@@ -48,9 +76,10 @@ const Files& TheFiles() {
 }  // namespace tpuest::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static const tpuest::fuzz::Target target = tpuest::fuzz::Named();
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   try {
-    tpuest::fuzz::Takes([&] { tpuest::fuzz::Run(input); });
+    tpuest::fuzz::Takes([&] { target(input); });
   } catch (const std::bad_alloc&) {
     // Tensors of a size that may well be meant; the command line says that memory is out.
   }

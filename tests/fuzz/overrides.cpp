@@ -3,6 +3,7 @@
 #include "cli/job/job.h"
 #include "core/base/text.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -26,7 +27,7 @@ train_spec: {input_fn: train, max_steps: 10}
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunOverrides(std::string_view input) {
   config::Layers layers;
   for (const std::string& line : Split(input, '\n')) layers.overrides.push_back({line});
   config::Sources sources;

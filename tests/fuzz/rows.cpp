@@ -3,6 +3,7 @@
 
 #include "data/sources/open_source.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -52,7 +53,7 @@ std::map<std::string, FeatureOptions> StatedFeatures() {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunRows(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   const std::string compression = (choice & 8) != 0 ? "auto" : "";
   switch (choice % 5) {

@@ -6,6 +6,7 @@
 #include "core/backend/cpu/program.h"
 #include "core/ops/all_ops.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -53,7 +54,7 @@ void Plan(const SavedModel& model, const MetaGraphInfo& meta, const std::string&
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunSavedModel(std::string_view input) {
   static const std::string folder = [] {
     MakeDirectories(TheFiles().Path("variables"));
     return DirName(TheFiles().Path("variables"));

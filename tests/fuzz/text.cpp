@@ -25,6 +25,7 @@
 #include "data/fold_options.h"
 #include "data/literal.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -135,7 +136,7 @@ constexpr std::array kLanguages = {Periods, Numbers,  Strings,    Literals,   Na
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunText(std::string_view input) {
   const size_t language = TakeChoice(input) % kLanguages.size();
   kLanguages[language](input);
 }

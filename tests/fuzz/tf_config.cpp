@@ -4,10 +4,11 @@
 
 #include "cli/shell/invocation.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 
-void Run(std::string_view input) {
+void RunTfConfig(std::string_view input) {
   const cli::TfConfig config = cli::ParseTfConfig(std::string(input));
   for (const char* const command : {"train", "train-and-evaluate", "evaluate"}) {
     cli::Invocation invocation;

@@ -7,6 +7,7 @@
 #include "core/io/record_check.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/records.h"
+#include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
 namespace {
@@ -36,7 +37,7 @@ size_t ReadAtRandom(const std::string& path) {
 
 }  // namespace
 
-void Run(std::string_view input) {
+void RunTfrecord(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   const bool is_repaired = (choice & 1) != 0;
   const std::string path =

@@ -39,7 +39,7 @@ try:
 except ImportError as missing:
     if os.access(DEBIANS_PYTHON, os.X_OK) and not os.path.samefile(sys.executable, DEBIANS_PYTHON):
         os.execv(DEBIANS_PYTHON, [DEBIANS_PYTHON, *sys.argv])
-    print(f"skipped: {missing}; there is a package python3-yaml")
+    print(f"skipped: {missing}: Debian's package python3-yaml")
     sys.exit(SKIPPED)
 
 KINDS = ("indexed-job", "jobset", "tfjob", "slurm", "systemd", "dockerfile")

@@ -85,15 +85,42 @@ std::string WithJob(const std::string& text, const std::string& job) {
   return result;
 }
 
+// The words of a command line that means the same without a shell: plain words, and text between
+// quotes that has nothing to expand. nullopt for all others.
+std::optional<std::vector<std::string>> PlainWords(const std::string& line) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == ' ') {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (c == '\'' || c == '"') {
+      const size_t end = line.find(c, i + 1);
+      if (end == std::string::npos) return std::nullopt;
+      const std::string text = line.substr(i + 1, end - i - 1);
+      if (c == '"' && text.find_first_of("$`\\") != std::string::npos) return std::nullopt;
+      words.back() += text;
+      i = end;
+    } else if (std::string_view("$`\\|&;<>(){}[]*?~#!\n\t").find(c) != std::string_view::npos) {
+      return std::nullopt;
+    } else {
+      words.back() += c;
+    }
+  }
+  return words;
+}
+
 using Setter = std::function<void(Step&, const YAML::Node&)>;
 
 // A key of a step and what it sets.
 const std::map<std::string, Setter>& StepKeys() {
   static const std::map<std::string, Setter> kKeys = {
-      {"command",
-       [](Step& step, const YAML::Node& node) {
-         step.script = "exec tpuest " + node.as<std::string>();
-       }},
+      {"command", [](Step& step,
+                     const YAML::Node& node) { step.script = "tpuest " + node.as<std::string>(); }},
       {"shell", [](Step& step, const YAML::Node& node) { step.script = node.as<std::string>(); }},
       {"write", [](Step& step, const YAML::Node& node) { step.write = node.as<std::string>(); }},
       {"text", [](Step& step, const YAML::Node& node) { step.text = node.as<std::string>(); }},
@@ -153,6 +180,10 @@ Step ParseStep(const Origin& origin, const YAML::Node& node) {
   const int actions = !!node["command"] + !!node["shell"] + !!node["write"] + !!node["flip"];
   if (actions != 1) Refuse(origin, node, "a step has one of 'command', 'shell', 'write', 'flip'");
   step.script = WithJob(step.script, origin.file);
+  if (node["command"]) {
+    if (auto words = PlainWords(step.script)) step.words = std::move(*words);
+    step.script = "exec " + step.script;
+  }
   return step;
 }
 
@@ -167,7 +198,7 @@ JobCase ParseCase(const Origin& origin, const std::string& text, const YAML::Nod
   JobCase result{.name = origin.file,
                  .file = origin.file,
                  .job = text,
-                 .is_slow = false,
+                 .suite = "quick",
                  .needs = {},
                  .steps = {}};
   if (!document.IsMap() || !document["x-expect"]) {
@@ -178,8 +209,8 @@ JobCase ParseCase(const Origin& origin, const std::string& text, const YAML::Nod
   }
   if (const YAML::Node suite = document["x-suite"]) {
     const auto name = suite.as<std::string>();
-    if (name != "fast" && name != "slow") Refuse(origin, suite, "x-suite is fast or slow");
-    result.is_slow = name == "slow";
+    if (name != "all" && name != "bench") Refuse(origin, suite, "x-suite is all or bench");
+    result.suite = name;
   }
   if (const YAML::Node needs = document["x-needs"]) result.needs = needs.as<std::string>();
   const YAML::Node steps = document["x-expect"];

@@ -25,15 +25,16 @@ struct JsonCheck {
 };
 
 struct Step {
-  int line = 0;             // line of the case file, counted from 1
-  std::string script;       // script that the shell runs; empty if the step writes a file
-  std::string write, text;  // a file to write instead
-  std::string flip;         // a file one of whose bytes is inverted instead
-  int64_t at = 0;           // offset of that byte; from the end if negative
-  std::string input;        // stdin
+  int line = 0;                    // line of the case file, counted from 1
+  std::string script;              // script that bash runs; empty if the step works on a file
+  std::vector<std::string> words;  // the same as the words of a program, where it needs no shell
+  std::string write, text;         // a file to write instead
+  std::string flip;                // a file one of whose bytes is inverted instead
+  int64_t at = 0;                  // offset of that byte; from the end if negative
+  std::string input;               // stdin
   std::map<std::string, std::string> environment;
   int code = 0;
-  double limit_s = 60;
+  double limit_s = 1200;  // against a step that hangs: loaded machines take their time
   std::optional<SignalPlan> signal;
 
   // Each is a substring, or an /extended regular expression/.
@@ -45,10 +46,10 @@ struct Step {
 };
 
 struct JobCase {
-  std::string name;  // "digits.yaml", or "digits.yaml: a claim"
-  std::string file;  // "digits.yaml": the job's name in the case's folder
-  std::string job;   // the text of the document, x-expect and all
-  bool is_slow = false;
+  std::string name;             // "digits.yaml", or "digits.yaml: a claim"
+  std::string file;             // "digits.yaml": the job's name in the case's folder
+  std::string job;              // the text of the document, x-expect and all
+  std::string suite = "quick";  // or "all", "bench"
   std::string needs;  // a file of plugins ("cpu/xla_cpu_pjrt.so") or a program ("tar") without
                       // which the case is left out; may be empty
   std::vector<Step> steps;

@@ -58,15 +58,15 @@ pid_t Spawn(const ProcessRequest& request) {
   posix_spawnattr_setflags(&attributes,
                            POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 
-  std::vector<std::string> words = {"bash", "-c", request.script};
+  std::vector<std::string> words = request.words;
   std::vector<std::string> environment;
   for (const auto& [name, value] : request.environment) environment.push_back(name + "=" + value);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, "/bin/bash", &actions, &attributes, Pointers(words).data(),
-                                Pointers(environment).data());
+  const int error = posix_spawn(&pid, request.program.c_str(), &actions, &attributes,
+                                Pointers(words).data(), Pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) Throw("/bin/bash", error);
+  if (error != 0) Throw(request.program, error);
   return pid;
 }
 

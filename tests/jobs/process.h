@@ -1,19 +1,22 @@
 #pragma once
-// Runs a shell script in a process group of its own, with its output kept and its time limited.
+// Runs a program or a shell script in a process group of its own, with its output kept and its time
+// limited.
 
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace tpuest {
 
 struct ProcessRequest {
-  std::string script;         // script for bash -c
-  std::string folder;         // the working directory
-  std::string output_folder;  // folder in which stdin, stdout and stderr lie as files
+  std::string program;             // the path of its file
+  std::vector<std::string> words;  // its name and arguments
+  std::string folder;              // the working directory
+  std::string output_folder;       // folder in which stdin, stdout and stderr lie as files
   std::map<std::string, std::string> environment;  // the whole environment: nothing is inherited
   std::string input;
-  double limit_s = 60;
+  double limit_s = 1200;
   // `signal` is sent once to the whole group, as soon as is_due holds for what stderr has so far;
   // 0: never.
   int signal = 0;
@@ -28,8 +31,8 @@ struct ProcessResult {
   std::string err;
 };
 
-// Waits for the end of the script, or kills it after limit_s seconds. Nothing of the group outlives
-// the call.
+// Waits for the end of the program, or kills it after limit_s seconds. Nothing of the group
+// outlives the call.
 [[nodiscard]] ProcessResult RunProcess(const ProcessRequest& request);
 
 }  // namespace tpuest

@@ -62,14 +62,17 @@ std::map<std::string, std::string> Environment(const CaseFolder& folder,
 }
 
 ProcessRequest Request(const Step& step, const CaseFolder& folder, const CaseOptions& options) {
-  ProcessRequest request{.script = step.script,
-                         .folder = folder.In("work"),
-                         .output_folder = folder.In("output"),
-                         .environment = Environment(folder, options),
-                         .input = step.input,
-                         .limit_s = step.limit_s,
-                         .signal = 0,
-                         .is_due = nullptr};
+  const bool needs_shell = step.words.empty();
+  ProcessRequest request{
+      .program = needs_shell ? "/bin/bash" : folder.In("bin/" + step.words[0]),
+      .words = needs_shell ? std::vector<std::string>{"bash", "-c", step.script} : step.words,
+      .folder = folder.In("work"),
+      .output_folder = folder.In("output"),
+      .environment = Environment(folder, options),
+      .input = step.input,
+      .limit_s = step.limit_s,
+      .signal = 0,
+      .is_due = nullptr};
   for (const auto& [name, value] : step.environment) request.environment[name] = value;
   if (step.signal) {
     request.signal = step.signal->signal;

@@ -1,9 +1,10 @@
 // Runs the whole-program tests: every *.yaml beside this file, against the built tpuest.
 //
-//   run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN...] [--keep]
+//   run_jobs PROGRAM SOURCE_ROOT [quick|all|plugins|bench] [PATTERN...] [--keep]
 //
-// plugins stands for the cases that need one (x-needs), fast and slow for the others. A PATTERN is
-// a part of the file's name or of the claim; --keep leaves the folders of failed cases.
+// Runs the cases of one suite, or of the first three: `plugins` has those that need a plugin
+// (x-needs), `all` and `bench` those whose `x-suite` says so, `quick` the rest. A PATTERN is a part
+// of the file's name or of the claim; --keep leaves the folders of failed cases.
 //
 // A case is a job file with a block for its test. tpuest passes over x-* keys, so the file is the
 // job as it stands. A file may hold several cases as YAML documents between lines of "---"; each is
@@ -15,12 +16,15 @@
 //   ...
 //   x-case: training stops at max_steps and says so      # the claim; for several cases in a file
 //   x-rule: "exit code 0: done"                          # the rule that it shows (count_rules)
-//   x-suite: slow                                        # fast unless said; slow: more than 5 s
-//   x-needs: cpu/xla_cpu_pjrt.so                         # of the suite plugins instead; left out
-//                                                        # where $TPUEST_PLUGINS, or the folder
-//                                                        # that ./dev plugins fills, lacks it;
-//                                                        # without a slash: a program of the PATH,
-//                                                        # or bfloat16: a processor with AVX-512
+//   x-suite: all                                         # only in `./dev test --all`; bench: only
+//   in
+//                                                        # `./dev bench recipes`, for minutes
+//   x-needs: cpu/xla_cpu_pjrt.so                         # a file of $TPUEST_PLUGINS, or of the
+//   folder
+//                                                        # that ./dev plugins fills; without a
+//                                                        # slash: a program of the PATH, or
+//                                                        # bfloat16: a processor with AVX-512. The
+//                                                        # case is skipped where it is missing
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
 //       json: {global_step: 20, loss: {min: 0, max: 2.4}}
@@ -33,7 +37,8 @@
 // Each case runs in a fresh folder, where the job lies under its own file's name; JOB stands for
 // that name. The steps run in order in that folder until one does not do as expected. A step has
 // one of
-//   command: ARGS            tpuest ARGS; pipes and redirections work
+//   command: ARGS            tpuest ARGS; bash runs it where it has more than words and quotes:
+//                            pipes, redirections, variables
 //   shell: SCRIPT            bash, with tpuest on the PATH and no `set -e`
 //   write: PATH, text: TEXT  a file, such as a job that is no YAML
 //   flip: PATH, at: BYTE     inverts the bits of one byte; from the end if BYTE is negative
@@ -43,7 +48,8 @@
 //                            TPUEST_LOG_LEVEL=debug (all that log.txt has), SOURCE_ROOT (the root
 //                            of the tree), TESTDATA (tests/testdata) and, in a case that needs a
 //                            plugin, TPUEST_PLUGINS; ${...} in a job sees them
-//   limit_s: 60              then the step's whole process group is killed, and the case fails
+//   limit_s: 1200            seconds after which the step's process group is killed and the case
+//                            fails: for hangs only, since a loaded machine is slow
 //   signal: {send: TERM|INT|KILL|USR1|HUP, after: TEXT of stderr}, or {..., after_file: GLOB}
 //                            sent once to the process group; it must become due
 //   code: 0                  the exit code; 128 + n for signal n
@@ -86,18 +92,19 @@ namespace {
 
 using tpuest::JobCase;
 
-constexpr int kAtOnce = 2;
 // What Meson takes for a test that was skipped.
 constexpr int kSkipped = 77;
 
-enum class Suite { kFast, kSlow, kPlugins };
+enum class Suite { kQuick, kAll, kPlugins, kBench };
 
-const std::map<std::string, Suite> kSuites = {
-    {"fast", Suite::kFast}, {"slow", Suite::kSlow}, {"plugins", Suite::kPlugins}};
+const std::map<std::string, Suite> kSuites = {{"quick", Suite::kQuick},
+                                              {"all", Suite::kAll},
+                                              {"plugins", Suite::kPlugins},
+                                              {"bench", Suite::kBench}};
 
 struct Arguments {
   tpuest::CaseOptions options;
-  std::optional<Suite> suite;         // none: all
+  std::optional<Suite> suite;         // none: all but kBench
   std::vector<std::string> patterns;  // none: all
 };
 
@@ -115,8 +122,9 @@ std::string PluginFolder() {
 
 Arguments Parse(int argc, char** argv) {
   if (argc < 3) {
-    throw tpuest::Error(tpuest::Code::kUsage,
-                        "run_jobs PROGRAM SOURCE_ROOT [fast|slow|plugins] [PATTERN...] [--keep]");
+    throw tpuest::Error(
+        tpuest::Code::kUsage,
+        "run_jobs PROGRAM SOURCE_ROOT [quick|all|plugins|bench] [PATTERN...] [--keep]");
   }
   Arguments arguments{
       {.program = argv[1], .source_root = argv[2], .plugins = PluginFolder()}, std::nullopt, {}};
@@ -150,9 +158,16 @@ class Report {
     }
     std::fflush(stdout);
   }
-  // Says again what failed, where a long log's end is all that is read. Returns the exit code.
+  void Skip(const std::string& why) { ++skipped_[why]; }
+  // Repeats what failed, since only the end of a long log is read. Returns the exit code.
   [[nodiscard]] int Close() const {
-    fmt::print("{}jobs: {} passed, {} failed\n", fmt::join(failed_, ""), passed_, failed_.size());
+    int skipped = 0;
+    for (const auto& [why, count] : skipped_) {
+      fmt::print("skipped: {} case{}: {}\n", count, count == 1 ? "" : "s", why);
+      skipped += count;
+    }
+    fmt::print("{}jobs: {} passed, {} failed, {} skipped\n", fmt::join(failed_, ""), passed_,
+               failed_.size(), skipped);
     if (!failed_.empty()) return 1;
     return passed_ > 0 ? 0 : kSkipped;
   }
@@ -161,6 +176,7 @@ class Report {
   std::mutex mutex_;
   int passed_ = 0;
   std::vector<std::string> failed_;
+  std::map<std::string, int> skipped_;  // cases by what is missing
 };
 
 bool MatchesAny(const std::string& name, const std::vector<std::string>& patterns) {
@@ -171,6 +187,22 @@ bool MatchesAny(const std::string& name, const std::vector<std::string>& pattern
 
 // A path is of plugins; a name is a program, but for one.
 bool NeedsPlugin(const JobCase& job_case) { return job_case.needs.find('/') != std::string::npos; }
+
+// What a case lacks here, and how to get it.
+std::string Lack(const std::string& needs) {
+  if (needs == "bfloat16") return "needs a processor with AVX-512";
+  if (needs.find('/') != std::string::npos) {
+    return fmt::format("needs the plugin {}: ./dev plugins {}", needs,
+                       needs.substr(0, needs.find('/')));
+  }
+  static const std::map<std::string, std::string> kPackages = {{"cc", "gcc"},
+                                                               {"mpiexec.hydra", "mpich"},
+                                                               {"mpirun.openmpi", "openmpi-bin"},
+                                                               {"qemu-x86_64", "qemu-user"}};
+  const auto package = kPackages.find(needs);
+  return fmt::format("needs {}: Debian's package {}", needs,
+                     package == kPackages.end() ? needs : package->second);
+}
 
 bool HasNeeds(const JobCase& job_case, const std::string& plugins) {
   if (job_case.needs.empty()) return true;
@@ -185,30 +217,34 @@ bool HasNeeds(const JobCase& job_case, const std::string& plugins) {
 
 Suite SuiteOf(const JobCase& job_case) {
   if (NeedsPlugin(job_case)) return Suite::kPlugins;
-  return job_case.is_slow ? Suite::kSlow : Suite::kFast;
+  return kSuites.at(job_case.suite);
 }
 
 bool IsAskedFor(const JobCase& job_case, const Arguments& arguments) {
   const Suite suite = SuiteOf(job_case);
-  return HasNeeds(job_case, arguments.options.plugins) &&
-         arguments.suite.value_or(suite) == suite && MatchesAny(job_case.name, arguments.patterns);
+  const bool is_of_suite = arguments.suite ? suite == *arguments.suite : suite != Suite::kBench;
+  return is_of_suite && MatchesAny(job_case.name, arguments.patterns);
 }
 
-// The cases that the arguments ask for. A file that cannot be read is a case that failed, in the
-// fast suite.
+// The cases that the arguments ask for and that can run here. A file that cannot be read is a case
+// that failed, in the suite `quick`.
 std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
   const std::string folder = tpuest::JoinPath(arguments.options.source_root, "tests/jobs");
   std::vector<JobCase> cases;
   for (const std::string& path : tpuest::Glob(tpuest::JoinPath(folder, "*.yaml"))) {
     const std::string file = tpuest::BaseName(path);
     try {
-      std::vector<JobCase> found = tpuest::ParseCases(file, tpuest::ReadFile(path));
-      std::ranges::copy_if(found, std::back_inserter(cases), [&](const JobCase& job_case) {
-        return IsAskedFor(job_case, arguments);
-      });
+      for (JobCase& job_case : tpuest::ParseCases(file, tpuest::ReadFile(path))) {
+        if (!IsAskedFor(job_case, arguments)) continue;
+        if (HasNeeds(job_case, arguments.options.plugins)) {
+          cases.push_back(std::move(job_case));
+        } else {
+          report.Skip(Lack(job_case.needs));
+        }
+      }
     } catch (const tpuest::Error& error) {
       if (MatchesAny(file, arguments.patterns) &&
-          arguments.suite.value_or(Suite::kFast) == Suite::kFast) {
+          arguments.suite.value_or(Suite::kQuick) == Suite::kQuick) {
         report.Add(file, {error.message()}, {});
       }
     }
@@ -239,7 +275,10 @@ void RunAll(const std::vector<JobCase>& cases, const tpuest::CaseOptions& option
     }
   };
   std::vector<std::jthread> threads;
-  for (int i = 0; i < kAtOnce; ++i) threads.emplace_back(work);
+  // One more than there are cores: some cases wait.
+  for (unsigned i = 0; i < std::thread::hardware_concurrency() + 1; ++i) {
+    threads.emplace_back(work);
+  }
 }
 
 }  // namespace

@@ -205,17 +205,32 @@ TEST_CASE("a step past its limit is killed with all that it started") {
         Lines{"case.yaml: step 1 (line 1): took more than 0.05 s and was killed"});
 }
 
+TEST_CASE("a command of plain words needs no shell, one with an expansion or a pipe does") {
+  const auto words_of = [](const std::string& command) {
+    const std::string text = "x-expect:\n  - command: >-\n      " + command + "\n";
+    return ParseCases("case.yaml", text)[0].steps[0].words;
+  };
+  CHECK(words_of("train JOB max_steps=3  -q") ==
+        Lines{"tpuest", "train", "case.yaml", "max_steps=3", "-q"});
+  CHECK(words_of(R"(say 'a=[{b: c}]' x"y z" "")") ==
+        Lines{"tpuest", "say", "a=[{b: c}]", "xy z", ""});
+  for (const char* command : {"say $HOME", "say a | cat", "say *.yaml", R"(say "$HOME")",
+                              "say {a,b}", "say a >b", R"(say a\ b)", "say 'open"}) {
+    CHECK_MESSAGE(words_of(command) == Lines{}, command);
+  }
+}
+
 TEST_CASE("a file holds cases between lines of ---, each with its claim, suite and lines") {
   const auto cases = ParseCases("all.yaml",
                                 "# of the runner\n---\nname: one\nx-case: first\n"
-                                "x-expect: [{command: a}]\n---\nname: two\nx-suite: slow\n"
+                                "x-expect: [{command: a}]\n---\nname: two\nx-suite: all\n"
                                 "x-expect:\n  - {command: b}\n");
   REQUIRE(cases.size() == 2);
   CHECK(cases[0].name == "all.yaml: first");
-  CHECK(!cases[0].is_slow);
+  CHECK(cases[0].suite == "quick");
   CHECK(cases[0].steps[0].line == 5);
   CHECK(cases[1].name == "all.yaml");
-  CHECK(cases[1].is_slow);
+  CHECK(cases[1].suite == "all");
   CHECK(StartsWith(cases[1].job, "name: two\n"));
   CHECK(cases[1].steps[0].line == 10);
 }
@@ -256,7 +271,7 @@ TEST_CASE("a case that is not one is refused with its line") {
   CHECK(Refusal("x-expect:\n  - {command: a, shell: b}\n") ==
         "case.yaml:2: a step has one of 'command', 'shell', 'write', 'flip'");
   CHECK(Refusal("x-suite: long\nx-expect: [{command: a}]\n") ==
-        "case.yaml:1: x-suite is fast or slow");
+        "case.yaml:1: x-suite is all or bench");
   CHECK(Refusal("x-expect:\n  - {command: a, signal: {send: TERM}}\n") ==
         "case.yaml:2: signal needs 'send' and one of 'after', 'after_file'");
   CHECK(Refusal("a: 1\n---\nb: [\n").find("case.yaml:") == 0);

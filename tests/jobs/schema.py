@@ -36,7 +36,7 @@ try:
 except ImportError as missing:
     if os.access(DEBIANS_PYTHON, os.X_OK) and not os.path.samefile(sys.executable, DEBIANS_PYTHON):
         os.execv(DEBIANS_PYTHON, [DEBIANS_PYTHON, *sys.argv])
-    print(f"skipped: {missing}; there are packages python3-jsonschema and python3-yaml")
+    print(f"skipped: {missing}: Debian's packages python3-jsonschema and python3-yaml")
     sys.exit(SKIPPED)
 
 

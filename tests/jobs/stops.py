@@ -366,7 +366,7 @@ def main():
     parser.add_argument("checks", nargs="*")
     arguments = parser.parse_intermixed_args()
     if subprocess.run(["sh", "-c", "strace -qq -o /dev/null true"], stderr=subprocess.DEVNULL).returncode != 0:
-        print("stops: needs strace, and to be let trace", file=sys.stderr)
+        print("skipped: needs strace and the right to trace: Debian's package strace")
         return 77
     arguments.program = str(pathlib.Path(shutil.which(arguments.program)).resolve())
     checks = [check.split("/") for check in arguments.checks] or [

@@ -120,7 +120,7 @@ def main():
     in_own_mounts()
     runner = commands.Runner(os.path.abspath(options.program))
     if options.skips and not runner.injects:
-        print("skipped: strace is not there, or may not trace")
+        print("skipped: needs strace and the right to trace: Debian's package strace")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory(prefix="tpuest-faults.") as folder:
         sys.exit(run(options, runner, folder))
