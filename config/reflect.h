@@ -113,10 +113,12 @@ template <class T>
 struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T>> : std::true_type {};
-// A std::variant, or OneOf (core/base/one_of.h), which inherits from one.
+// The std::variant that a type is, or, as OneOf (core/base/one_of.h) does, inherits from.
+template <class... T>
+std::variant<T...>* VariantIn(std::variant<T...>* variant);
 template <class T>
-concept IsVariant = requires {
-  typename T::variant;
+concept IsVariant = requires(T* value) {
+  VariantIn(value);
 };
 
 template <class T>
@@ -244,7 +246,8 @@ Place* PlaceOf(void* at) {
   return &static_cast<T*>(at)->place;
 }
 
-template <class V, class Base = typename V::variant>
+template <class V,
+          class Base = std::remove_pointer_t<decltype(VariantIn(static_cast<V*>(nullptr)))>>
 struct VariantOf;
 template <class V, class... T>
 struct VariantOf<V, std::variant<T...>> {

@@ -23,6 +23,8 @@ For processors of {march} and better.
 """
 LICENCE = "Apache-2.0"
 HERE = Path(__file__).resolve().parent
+# Of archives and wheels; tests pack faster with 1.
+LEVEL = int(os.environ.get("TPUEST_PACKAGE_LEVEL", "6"))
 
 
 def folders(tree: Tree) -> set[str]:
@@ -32,7 +34,7 @@ def folders(tree: Tree) -> set[str]:
 def write_tar(path: Path, tree: Tree, top: str, date: int) -> None:
     with (
         open(path, "wb") as file,
-        gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=6, mtime=date) as packed,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=LEVEL, mtime=date) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar,
     ):
         for name in sorted(
@@ -156,13 +158,13 @@ def write_wheel(path: Path, tree: Tree, build: Build, tag: str, date: int) -> No
     files = in_wheel(tree, build, tag)
     name = f"tpuest-{build.version}.dist-info/RECORD"
     moment = time.gmtime(date)[:6]
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as wheel:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=LEVEL) as wheel:
         # The record goes last: what it lists is there.
         for member, entry in [*sorted(files.items()), (name, Entry(record(files, name)))]:
             info = zipfile.ZipInfo(member, moment)
             info.create_system = 3  # Unix, whose modes these are
             info.external_attr = (0o100000 | entry.mode) << 16
-            wheel.writestr(info, entry.data, zipfile.ZIP_DEFLATED, 6)
+            wheel.writestr(info, entry.data, zipfile.ZIP_DEFLATED, LEVEL)
 
 
 def write_dockerfile(path: Path, version: str) -> None:

@@ -24,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -53,6 +54,14 @@ def stamp(path):
     """What no other file of this path has; copies keep it."""
     status = os.lstat(path)
     return status.st_size, status.st_mtime_ns
+
+
+def linked(source, destination):
+    """A second name for a file that a run replaces, a copy of what it writes in place."""
+    if "/.tpuest/" in source:
+        shutil.copy2(source, destination)
+    else:
+        os.link(source, destination, follow_symlinks=False)
 
 
 def without_times(text):
@@ -223,15 +232,16 @@ class Traces:
         """Yields (exit code, traces) of a job's commands, one after another."""
         folder = tempfile.mkdtemp(dir=self.folder)
         try:
-            shutil.copytree(self.prepare(fixture), folder, symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(self.prepare(fixture), folder, symlinks=True, dirs_exist_ok=True, copy_function=linked)
             with open(f"{folder}/keys.yaml", "w", encoding="utf-8") as file:
                 json.dump(job, file, indent=1)
+            before = {}
             for command in fixture.get("commands", keys_jobs.COMMANDS):
                 done = self.run([*command[:1], "keys.yaml", *command[1:]], folder)
                 text = f"{command} {done.returncode}\n{done.stdout}\n{done.stderr}"
                 yield (
                     done.returncode,
-                    [without_times(text), *self.files(folder, self.given[fixture.get("setup", "")])],
+                    [without_times(text), *self.files(folder, self.given[fixture.get("setup", "")], before)],
                 )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -241,14 +251,23 @@ class Traces:
             inside = root[len(folder) + 1 :]
             yield from (f"{inside}/{name}" if inside else name for name in names)
 
-    def files(self, folder, given):
-        """A line a file: its path and what is in it, or that it is as it was given."""
+    def files(self, folder, given, before):
+        """A line a file: its path and what is in it, or that it is as it was given.
+
+        `before` has what was found of them after the commands before, by path: stamp and content."""
         found = []
         for path in self.paths(folder):
             if path != "keys.yaml" and not NO_TRACE.search(path):
                 full = f"{folder}/{path}"
-                kept = given.get(path) == stamp(full)
-                found.append(f"{without_times(path)} {'as given' if kept else self.content(full)}")
+                now = stamp(full)
+                if given.get(path) == now:
+                    content = "as given"
+                elif before.get(path, (None,))[0] == now:
+                    content = before[path][1]
+                else:
+                    content = self.content(full)
+                    before[path] = now, content
+                found.append(f"{without_times(path)} {content}")
         return sorted(found)
 
     def content(self, path):
@@ -262,6 +281,31 @@ class Traces:
         if path.endswith((".json", ".jsonl", "checkpoint")):
             return without_times(data.decode(errors="replace"))
         return hashlib.sha256(data).hexdigest()
+
+
+class Difference(typing.NamedTuple):
+    """A value of a key that makes a difference, and in which stage."""
+
+    key: tuple
+    at: tuple
+    node: dict
+    value: object
+    other: object
+    stage: int
+    end: tuple
+
+
+def batches(found):
+    """Lists of at most eight differences, of which none is in a section that another replaces."""
+    some = []
+    for one in found:
+        touches = any(one.at[: len(x.at)] == x.at[: len(one.at)] for x in some)
+        if some and (touches or len(some) == 8):
+            yield some
+            some = []
+        some.append(one)
+    if some:
+        yield some
 
 
 class Search:
@@ -295,11 +339,18 @@ class Search:
             return
         if not any(code for code, _ in stages):
             self.ends[fixture["name"]] = stages
-        for key, at, node, value in keys:
-            if key not in self.shown and key[1] not in ("type", "op"):
-                self.try_values(fixture, stages, key, at, node, value)
+        tried = [
+            found
+            for key, at, node, value in keys
+            if key not in self.shown and key[1] not in ("type", "op")
+            for found in [self.first_difference(fixture, stages, key, at, node, value)]
+            if found
+        ]
+        for some in batches(tried):
+            self.confirm(fixture, stages, some)
 
-    def try_values(self, fixture, stages, key, at, node, value):
+    def first_difference(self, fixture, stages, key, at, node, value, is_sure=lambda difference: True):
+        """The first value that makes a difference of which `is_sure` holds; None where there is none."""
         tried = [value]
         refusal = ""
         others = fixture.get("values", {}).get(key[1])
@@ -315,18 +366,54 @@ class Search:
                     break
                 legal = True
                 # Of jobs that fail anyhow one may get further than the other.
-                if end != other_end and 0 in (end[0], other_end[0]) and (other_end == self.stage(changed, fixture, i)):
-                    self.shown[key] = f"{fixture['name']}: {value!r} -> {other!r}"
-                    if self.verbose:
-                        print(" ".join(key), self.shown[key], difference([end], [other_end]), sep="\n    ")
-                    return
+                if end != other_end and 0 in (end[0], other_end[0]):
+                    found = Difference(key, at, node, value, other, i, other_end)
+                    if is_sure(found):
+                        return found
             if legal:
                 self.same.setdefault(key, []).append(f"{fixture['name']}: {value!r} -> {other!r}")
         if key not in self.same:
             self.same[key] = [f"{fixture['name']}: all of {tried[1:]!r} are refused: {refusal.strip()[:300]}"]
+        return None
+
+    def confirm(self, fixture, stages, some):
+        """Shows the keys whose differences come again: a difference that does not shows nothing.
+
+        All of the changes in one job, run twice, tell it for all where both runs end well and leave the
+        same; otherwise each change is run again by itself."""
+        together = fixture["job"]
+        for found in some:
+            together = replaced(together, found.at, found.other)
+        last = max(found.stage for found in some)
+        one, two = (list(itertools.islice(self.traces.stages(together, fixture), last + 1)) for _ in range(2))
+        if len(some) > 1 and len(one) == last + 1 and one == two and not any(code for code, _ in one):
+            for found in some:
+                self.show(fixture, stages, found)
+            return
+        for found in some:
+            again = self.first_difference(
+                fixture,
+                stages,
+                found.key,
+                found.at,
+                found.node,
+                found.value,
+                lambda difference: (
+                    difference.end
+                    == self.stage(replaced(fixture["job"], difference.at, difference.other), fixture, difference.stage)
+                ),
+            )
+            if again:
+                self.show(fixture, stages, again)
+
+    def show(self, fixture, stages, found):
+        self.shown[found.key] = f"{fixture['name']}: {found.value!r} -> {found.other!r}"
+        if self.verbose:
+            text = difference([stages[found.stage]], [found.end])
+            print(" ".join(found.key), self.shown[found.key], text, sep="\n    ")
 
     def stage(self, job, fixture, number):
-        """One stage of another run: a difference that does not come again shows nothing."""
+        """One stage of another run."""
         return next(itertools.islice(self.traces.stages(job, fixture), number, None), None)
 
     def compare_types(self, fixtures):
