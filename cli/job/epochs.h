@@ -1,6 +1,6 @@
 #pragma once
-// Finds the learning rates and the periods of a job's options. Only where some of them are in epochs
-// is the input asked for its size, which may mean reading all of it.
+// Finds the learning rates and the periods of a job's options. Only where some of them are in
+// epochs is the input asked for its size, which may mean reading all of it.
 
 #include <vector>
 

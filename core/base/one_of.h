@@ -36,8 +36,8 @@ template <class Variant>
 OneOf<Variant>::OneOf(const OneOf& other) = default;
 template <class Variant>
 OneOf<Variant>::OneOf(OneOf&& other) noexcept = default;
-// By destructor and constructor, which are compiled anyway: assignments of their own would be as many
-// functions again.
+// By destructor and constructor, which are compiled anyway: assignments of their own would be as
+// many functions again.
 template <class Variant>
 OneOf<Variant>& OneOf<Variant>::operator=(const OneOf& other) {
   return *this = OneOf(other);

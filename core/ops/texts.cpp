@@ -8,8 +8,8 @@
 #include <limits>
 #include <optional>
 
-#include "core/base/text/letters.h"
 #include "core/base/text.h"
+#include "core/base/text/letters.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/shape_rules.h"
 

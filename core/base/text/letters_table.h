@@ -1,6 +1,6 @@
 #pragma once
-// The letters of Unicode 13, which TensorFlow 2.15 has, as tests/bench/letters.py --write finds them.
-// Seen only by letters.cpp.
+// The letters of Unicode 13, which TensorFlow 2.15 has, as tests/bench/letters.py --write finds
+// them. Seen only by letters.cpp.
 
 #include <cstdint>
 

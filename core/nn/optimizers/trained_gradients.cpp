@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "core/base/text/pattern.h"
 #include "core/base/text.h"
+#include "core/base/text/pattern.h"
 #include "core/graph/recompute.h"
 #include "core/nn/global_step.h"
 #include "core/nn/optimizers/gradient_accumulation.h"

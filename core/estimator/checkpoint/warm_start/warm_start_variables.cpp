@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/text/pattern.h"
 #include "core/base/text.h"
+#include "core/base/text/pattern.h"
 
 namespace tpuest {
 namespace {
