@@ -35,7 +35,10 @@ A Gradient(A dy, A at, A alpha) {
     return at < A(0) ? dy * (at + A(kSeluScaleAlpha)) : dy * A(kSeluScale);
   }
   if constexpr (kKind == Activation::kLeakyRelu) return at > A(0) ? dy : alpha * dy;
-  if constexpr (kKind == Activation::kSoftplus) return dy / (A(1) + std::exp(-at));
+  if constexpr (kKind == Activation::kSoftplus) {
+    const A e = std::exp(-std::abs(at));
+    return (at < A(0) ? dy * e : dy) / (A(1) + e);
+  }
   if constexpr (kKind == Activation::kSoftsign) {
     const A root = A(1) + std::abs(at);
     return dy / (root * root);

@@ -82,7 +82,7 @@ struct SigmoidGradFn {
 struct TanhGradFn {
   template <class T>
   static T On(T y, T dy) {
-    return dy * (T(1) - y * y);
+    return dy * ((T(1) - y) * (T(1) + y));  // 1 - y^2 would cancel near 1
   }
 };
 
@@ -151,6 +151,13 @@ struct IntPowFn {
   }
 };
 
+struct DoublePowFn {
+  template <class T>
+  static T On(T a, T b) {
+    return std::pow(a, b);  // Eigen's is off by 57 ulp
+  }
+};
+
 // Whole vectors only, as in unary.cpp.
 template <class T>
 inline void PowChunk(const T* a, const T* b, T* out, int count, int64_t step_a, int64_t step_b) {
@@ -188,7 +195,7 @@ BinaryKernel FindPow(DType dtype) {
     case DType::kFloat:
       return RealPow<float>;
     case DType::kDouble:
-      return RealPow<double>;
+      return BinaryLoop<DoublePowFn, double>;
     case DType::kBfloat16:
       return RealPow<bfloat16>;
     case DType::kInt32:

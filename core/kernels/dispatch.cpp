@@ -17,13 +17,6 @@ Kernel Found(Kernel kernel, std::string_view what, DType dtype) {
   return kernel;
 }
 
-const KernelTable& TableOf([[maybe_unused]] CpuIsa isa) {
-#ifdef TPUEST_HAS_AVX512
-  if (isa == CpuIsa::kAvx512) return avx512::Table();
-#endif
-  return base::Table();
-}
-
 template <class T>
 const OptimizerKernels<T>& Optimizers() {
   if constexpr (std::is_same_v<T, float>) {
@@ -35,8 +28,15 @@ const OptimizerKernels<T>& Optimizers() {
 
 }  // namespace
 
+const KernelTable& KernelsOf([[maybe_unused]] CpuIsa isa) {
+#ifdef TPUEST_HAS_AVX512
+  if (isa == CpuIsa::kAvx512) return avx512::Table();
+#endif
+  return base::Table();
+}
+
 const KernelTable& Kernels() {
-  static const KernelTable& table = TableOf(ChosenCpuIsa().kernels);
+  static const KernelTable& table = KernelsOf(ChosenCpuIsa().kernels);
   return table;
 }
 

@@ -10,6 +10,7 @@
 #include "core/kernels/bias.h"
 #include "core/kernels/binary.h"
 #include "core/kernels/cast.h"
+#include "core/kernels/cpu_isa.h"
 #include "core/kernels/depthwise.h"
 #include "core/kernels/fused_batch_norm.h"
 #include "core/kernels/optimizer.h"
@@ -65,7 +66,10 @@ namespace avx512 {
 [[nodiscard]] const KernelTable& Table();
 }
 
-// The table of the set that cpu_isa.h tells.
+// The table of one of CpuIsas().
+[[nodiscard]] const KernelTable& KernelsOf(CpuIsa isa);
+
+// The table of ChosenCpuIsa().
 [[nodiscard]] const KernelTable& Kernels();
 
 }  // namespace tpuest

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <unsupported/Eigen/SpecialFunctions>
 
+#include "core/kernels/float_math.h"
 #include "core/kernels/isa_kernels.h"
 #include "core/kernels/wrapping.h"
 #include "core/tensor/elements.h"
@@ -19,12 +20,18 @@ using Lanes = Eigen::Array<T, kLanes, 1>;
 template <class T>
 using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
+template <float (*fn)(float)>
+[[gnu::always_inline]] inline Lanes<float> EachOf(const Lanes<float>& x) {
+  Lanes<float> y;
+  for (int k = 0; k < kLanes; ++k) y[k] = fn(x[k]);
+  return y;
+}
+
 struct ExpFn {
-  template <class V>
-  static V On(const V& x) {
-    return x.exp();
-  }
+  static Lanes<float> On(const Lanes<float>& x) { return EachOf<Exp>(x); }
+  static Lanes<double> On(const Lanes<double>& x) { return x.exp(); }
 };
+// Eigen takes subnormal numbers for 0.
 struct LogFn {
   template <class V>
   static V On(const V& x) {
@@ -38,10 +45,12 @@ struct Log1pFn {
   }
 };
 struct Expm1Fn {
-  template <class V>
-  static V On(const V& x) {
-    return x.expm1();
+  static Lanes<float> On(const Lanes<float>& x) {
+    Lanes<float> y = x.expm1();
+    for (int k = 0; k < kLanes; ++k) y[k] = x[k] > 1 ? Exp(x[k]) - 1 : y[k];
+    return y;
   }
+  static Lanes<double> On(const Lanes<double>& x) { return x.expm1(); }
 };
 struct SinFn {
   template <class V>
@@ -56,22 +65,26 @@ struct CosFn {
   }
 };
 struct SigmoidFn {
-  template <class V>
-  static V On(const V& x) {
-    return x.logistic();
-  }
+  static Lanes<float> On(const Lanes<float>& x) { return EachOf<Sigmoid>(x); }
+  static Lanes<double> On(const Lanes<double>& x) { return x.logistic(); }
 };
 struct TanhFn {
-  template <class V>
-  static V On(const V& x) {
-    return x.tanh();
-  }
+  static Lanes<float> On(const Lanes<float>& x) { return EachOf<Tanh>(x); }
+  static Lanes<double> On(const Lanes<double>& x) { return x.tanh(); }
 };
+// Eigen's loses bits where x is next to nothing, and where erf(x) rounds to 1.
 struct ErfFn {
-  template <class V>
-  static V On(const V& x) {
-    return x.erf();
+  static Lanes<float> On(const Lanes<float>& x) {
+    constexpr float kSlope = 1.12837917F;  // 2 / sqrt(pi)
+    Lanes<float> y = x.erf();
+    for (int k = 0; k < kLanes; ++k) {
+      const float size = std::abs(x[k]);
+      const float near = size < 1e-4F ? x[k] * kSlope : y[k];
+      y[k] = size > 3.92F ? std::copysign(1.0F, x[k]) : near;
+    }
+    return y;
   }
+  static Lanes<double> On(const Lanes<double>& x) { return x.erf(); }
 };
 
 template <class Fn, class T>

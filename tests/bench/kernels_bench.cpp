@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernels/activation.h"
@@ -17,6 +18,7 @@
 #include "core/kernels/gemm.h"
 #include "core/kernels/pool.h"
 #include "core/kernels/softmax.h"
+#include "core/kernels/unary.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {
@@ -88,6 +90,24 @@ void BenchConv(const std::string& name, DType dtype, const ConvShape& shape, boo
          [&] { backward.Run(0, y.raw(), packed.raw(), x.raw(), scratch.raw()); });
 }
 
+// 256 numbers an example.
+void BenchUnary(DType dtype) {
+  constexpr int64_t kNumbers = 256;
+  const Tensor x = Numbers(dtype, {kRows, kNumbers});
+  Tensor y = x.Clone();
+  for (const auto& [name, op] :
+       std::vector<std::pair<std::string, Unary>>{{"exp", Unary::kExp},
+                                                  {"log", Unary::kLog},
+                                                  {"expm1", Unary::kExpm1},
+                                                  {"sigmoid", Unary::kSigmoid},
+                                                  {"tanh", Unary::kTanh},
+                                                  {"erf", Unary::kErf}}) {
+    const UnaryKernel kernel = FindUnary(op, dtype);
+    Report(fmt::format("{} {}", name, NameOf(dtype)),
+           [&] { kernel(x.raw(), y.raw(), static_cast<size_t>(x.elements())); });
+  }
+}
+
 void BenchPool(const std::string& name, DType dtype, int64_t side, int64_t channels) {
   const WindowAxis axis = {.in = side, .out = side / 2, .size = 2, .stride = 2};
   const PoolShape shape = {kRows, axis, axis, channels};
@@ -156,4 +176,8 @@ void BenchAll(DType dtype) {
 int main() {
   tpuest::BenchAll(tpuest::DType::kFloat);
   tpuest::BenchAll(tpuest::DType::kBfloat16);
+  for (const auto dtype :
+       {tpuest::DType::kFloat, tpuest::DType::kDouble, tpuest::DType::kBfloat16}) {
+    tpuest::BenchUnary(dtype);
+  }
 }
