@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/hooks/hook_factory.h"
+#include "core/estimator/options/eval_name.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {
@@ -48,6 +49,9 @@ Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
   if (wanted.specs.size() == 1) {
     NamedEvalSpec& only = wanted.specs[0];
     if (*name != only.label) only.label = only.name = *name;
+    if (const std::string fault = FaultOfEvalName(*name); !fault.empty()) {
+      throw Error(Code::kUsage, "--" + fault);
+    }
     return wanted;
   }
   std::vector<std::string> labels;

@@ -1,8 +1,10 @@
 #include "core/estimator/checkpoint/leftovers.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 
 #include "core/base/error.h"
 #include "core/base/files.h"
@@ -40,10 +42,22 @@ std::vector<std::string> NotedNames(const std::string& model_dir) {
   const std::string path = RemovingPath(model_dir);
   if (!FileExists(path)) return {};
   std::vector<std::string> names = Split(ReadFile(path), '\n');
+  // What it names is removed, so it names nothing outside of the folder.
+  std::erase_if(names, [](const std::string& name) {
+    return name.empty() || name.find('/') != std::string::npos || name == "..";
+  });
   std::stable_sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return StepOfCheckpoint(a).value_or(0) > StepOfCheckpoint(b).value_or(0);
   });
   return names;
+}
+
+// Whether a checkpoint is in the folder, however the state file writes its path.
+bool IsOf(const std::string& model_dir, const std::string& prefix) {
+  if (prefix == JoinPath(model_dir, BaseName(prefix))) return true;
+  const std::string folder = DirName(prefix);
+  std::error_code error;
+  return std::filesystem::equivalent(folder.empty() ? "." : folder, model_dir, error);
 }
 
 // Whether a checkpoint stands on another. What is damaged stands on none; what cannot be read now
@@ -96,7 +110,7 @@ bool RemoveUnlessNeeded(const std::string& prefix) {
 std::vector<std::string> NotedCheckpoints(const std::string& model_dir) {
   std::vector<std::string> prefixes;
   for (const std::string& name : NotedNames(model_dir)) {
-    if (!name.empty()) prefixes.push_back(JoinPath(model_dir, name));
+    prefixes.push_back(JoinPath(model_dir, name));
   }
   return prefixes;
 }
@@ -167,13 +181,15 @@ std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std
   if (const std::optional<CheckpointState> state = WholeState(model_dir, restored)) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
       if (prefix == restored) break;
-      kept.push_back(prefix);
+      // The saver removes what it keeps too many of: never another folder's, which the state file
+      // of a copied run may name.
+      if (IsOf(model_dir, prefix)) kept.push_back(prefix);
     }
   } else if (const std::optional<int64_t> step = StepOfCheckpoint(restored)) {
     const size_t all = std::max<size_t>(most, 1);
     kept = NewestBefore(model_dir, *step, restored_is_extra ? all : all - 1);
   }
-  if (!restored_is_extra) kept.push_back(restored);
+  if (!restored_is_extra && IsOf(model_dir, restored)) kept.push_back(restored);
   return kept;
 }
 

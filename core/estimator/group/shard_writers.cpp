@@ -212,6 +212,8 @@ class OwnShards {
     Try([&] {
       if (shard_ != piece.shard) {
         const WriteShardsOrder::Shard& shard = order_.shards[piece.shard];
+        Check(shard.file.find('/') == std::string::npos, "'{}' is no file of model_dir",
+              shard.file);
         files_.push_back(
             std::make_unique<DataShardWriter>(JoinPath(model_dir_, shard.file), order_.fsync));
         stored_.emplace_back(shard.entries.size());

@@ -4,6 +4,7 @@
 
 #include "core/base/faults.h"
 #include "core/base/text.h"
+#include "core/estimator/options/eval_name.h"
 
 namespace tpuest {
 namespace {
@@ -21,6 +22,8 @@ class EvalSpecValidator {
     std::set<std::string> folders;
     for (const NamedEvalSpec& named : specs) {
       CheckSpec(*named.spec, named.key);
+      CheckEvalName(named.spec->name.value_or(""), named.key + ".name");
+      if (named.key != "eval_spec") CheckEvalName(named.label, named.key);
       faults_.Expect(
           folders.insert(named.name).second, named.key + ".name",
           fmt::format("two of eval_spec write events to {}/", EvalFolderName(named.name)),
@@ -47,9 +50,11 @@ class EvalSpecValidator {
         spec.every_steps.value_or(1) > 0, key + ".every_steps",
         fmt::format("Must specify every_steps > 0, given: {}", spec.every_steps.value_or(0)),
         "null evaluates at each checkpoint");
-    // The name becomes a part of a folder's name.
-    faults_.Expect(spec.name.value_or("").find('/') == std::string::npos, key + ".name",
-                   fmt::format("name is '{}', and has a '/'", spec.name.value_or("")));
+  }
+
+  void CheckEvalName(const std::string& name, const std::string& key) {
+    const std::string fault = FaultOfEvalName(name);
+    faults_.Expect(fault.empty(), key, fault);
   }
 
   void CheckExporters(const EvalSpec& spec, const std::string& key) {
@@ -96,6 +101,12 @@ class EvalSpecValidator {
 
 std::string EvalFolderName(std::string_view name) {
   return name.empty() ? "eval" : fmt::format("eval_{}", name);
+}
+
+std::string FaultOfEvalName(std::string_view name) {
+  if (name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos)
+    return "";
+  return fmt::format("name is '{}', and has a '/': events go to model_dir/eval_NAME", name);
 }
 
 std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs) {

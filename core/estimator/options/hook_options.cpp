@@ -5,6 +5,7 @@
 
 #include "core/base/faults.h"
 #include "core/base/text.h"
+#include "core/estimator/options/eval_name.h"
 #include "core/nn/formula/formula.h"
 
 namespace tpuest {
@@ -121,6 +122,8 @@ class HookCheck {
     ExpectPositive(hook.run_every_steps, "run_every_steps");
     faults_.Expect(!hook.eval || !hook.eval_dir, "eval", "eval and eval_dir name a folder each",
                    "leave one of them out");
+    const std::string fault = FaultOfEvalName(hook.eval.value_or(""));
+    faults_.Expect(fault.empty(), "eval", fault);
   }
 
   const std::string section_;
@@ -146,8 +149,8 @@ void HookCheck::operator()(const InMemoryEvaluatorHookOptions& hook) {
   faults_.Expect(hook.steps.value_or(1) > 0, "steps",
                  fmt::format("Must specify steps > 0, given: {}", hook.steps.value_or(0)),
                  "null takes the whole input");
-  faults_.Expect(hook.name.value_or("").find('/') == std::string::npos, "name",
-                 fmt::format("name is '{}', and has a '/'", hook.name.value_or("")));
+  const std::string fault = FaultOfEvalName(hook.name.value_or(""));
+  faults_.Expect(fault.empty(), "name", fault);
   faults_.AddAll(CheckAll(hook.hooks, section_ + ".hooks", kEvalMoments));
 }
 

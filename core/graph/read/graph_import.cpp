@@ -1,9 +1,11 @@
 #include "core/graph/read/graph_import.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "core/base/files.h"
+#include "core/base/text.h"
 #include "core/graph/read/attr_reader.h"
 #include "core/graph/read/function_inliner.h"
 #include "core/graph/read/import_passes.h"
@@ -37,6 +39,19 @@ std::vector<pb::AssetFileDef> AssetsOf(const pb::MetaGraphDef& meta) {
               fmt::format("collection '{}'", kAssetsCollection), Code::kData);
   }
   return assets;
+}
+
+// The path of an asset, which is below the model's folder.
+std::string AssetPath(const std::string& folder, const std::string& filename) {
+  const std::vector<std::string> steps = Split(filename, '/');
+  const bool leaves = filename.empty() || filename.front() == '/' ||
+                      std::find(steps.begin(), steps.end(), "..") != steps.end();
+  if (leaves) {
+    throw Error(Code::kData,
+                fmt::format("{}: its asset '{}' is no file below {}/", folder, filename, kAssets),
+                "export the model again: a SavedModel has its files in its own folder");
+  }
+  return JoinPath(JoinPath(folder, kAssets), filename);
 }
 
 // Imports in three rounds. First the GraphDef is flattened until every variable in it has a source
@@ -140,7 +155,7 @@ class Importer {
     std::map<std::string, std::string> paths;
     for (const pb::AssetFileDef& asset : AssetsOf(request_.meta)) {
       const std::string node(ParseTensorName(asset.tensor_info().name()).node);
-      paths[node] = JoinPath(JoinPath(request_.folder, kAssets), asset.filename());
+      paths[node] = AssetPath(request_.folder, asset.filename());
     }
     if (paths.empty()) return;
     for (pb::NodeDef& node : *graph.mutable_node()) {
