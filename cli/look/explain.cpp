@@ -34,6 +34,8 @@ struct ExplainInvocation : Invocation {
 
 void Declare(FlagSet& flags, ExplainInvocation& to) {
   DeclareCheckpoint(flags, to);
+  DeclareAllowOlder(flags, to);
+  DeclareUntrained(flags, to);
   flags.Integer("--record", to.record, 0,
                 "of the evaluation's input, from 0: what made its prediction");
   flags.Text("--name", to.name, "NAME", "which of several eval_specs");
@@ -227,6 +229,7 @@ Explanation Explain(Session& session, const ExplainInvocation& invocation) {
   ImportanceRequest request{.input_fn = MakeJobInputFn(job, spec.spec->input_fn),
                             .args = {.steps = spec.spec->steps,
                                      .checkpoint = checkpoint,
+                                     .allow_older = session.allows_older(),
                                      .name = {},
                                      .hooks = {},
                                      .label = spec.label,
@@ -256,7 +259,7 @@ Explanation Explain(Session& session, const ExplainInvocation& invocation) {
 int RunExplain(const ExplainInvocation& invocation, config::Sources& sources) {
   const Invocation of_run = InvocationFor(invocation);
   Session session(of_run, sources, SessionUse::kModel);
-  WarnIfUntrained(session, of_run, "explain");
+  CheckTrained(session, of_run, "explain");
   const Explanation explanation = Explain(session, invocation);
   session.console().Clear();
   if (invocation.json) {

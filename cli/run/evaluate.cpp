@@ -25,6 +25,8 @@ void DeclareEvaluate(FlagSet& flags, EvaluateInvocation& to) {
   DeclareFold(flags, to);
   flags.Text("--checkpoint", to.checkpoint, "PATH|STEP|latest|best|all",
              "a prefix, a step, a model_dir, latest, best or all; the job may then be left out");
+  DeclareAllowOlder(flags, to);
+  DeclareUntrained(flags, to);
   DeclareEvaluationName(flags, to.name);
   flags.Repeated("--fail-if", to.fail_if, "METRIC<NUMBER",
                  "exit code 8 if this holds, as 'accuracy<0.9'; may be repeated");
@@ -47,11 +49,11 @@ Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
   wanted.several = wanted.specs.size() > 1 && !name;
   if (!name) return wanted;
   if (wanted.specs.size() == 1) {
-    NamedEvalSpec& only = wanted.specs[0];
-    if (*name != only.label) only.label = only.name = *name;
     if (const std::string fault = FaultOfEvalName(*name); !fault.empty()) {
       throw Error(Code::kUsage, "--" + fault);
     }
+    NamedEvalSpec& only = wanted.specs[0];
+    if (*name != only.label) only.label = only.name = *name;
     return wanted;
   }
   std::vector<std::string> labels;
@@ -75,6 +77,7 @@ EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
   return session.estimator().Evaluate(MakeJobInputFn(session.job(), named.spec->input_fn),
                                       {.steps = named.spec->steps,
                                        .checkpoint = checkpoint,
+                                       .allow_older = session.allows_older(),
                                        .name = named.name,
                                        .hooks = hooks.hooks(),
                                        .label = named.label});
@@ -168,7 +171,7 @@ int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {
   Session session(invocation, sources, SessionUse::kModel);
   if (session.is_worker()) return FollowChief(session, invocation);
   return session.Run([&] {
-    WarnIfUntrained(session, invocation, "evaluate");
+    CheckTrained(session, invocation, "evaluate");
     Evaluator evaluator(session, invocation);
     Json fields;
     Json evaluations = Json::array();

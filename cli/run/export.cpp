@@ -21,6 +21,7 @@ namespace {
 
 void DeclareExport(FlagSet& flags, ExportInvocation& to) {
   DeclareCheckpoint(flags, to);
+  DeclareAllowOlder(flags, to);
   DeclareExportFlags(flags, to);
   flags.Choice("--format", to.format,
                {{"saved_model", ExportFormat::kSavedModel}, {"keras", ExportFormat::kKeras}},
@@ -50,6 +51,7 @@ ExportArgs ArgsOf(Session& session) {
   args.export_dir_base =
       options.export_dir_base.value_or(ExportDir(session.estimator().model_dir()));
   args.checkpoint = session.Checkpoint(options.checkpoint_path);
+  args.allow_older = session.allows_older();
   if (options.verify > 0 && args.input_receivers.contains(Mode::kPredict)) {
     args.verify = VerifyArgsOf(job, options.verify);
   }

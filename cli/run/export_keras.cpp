@@ -106,7 +106,8 @@ SavedState LoadServed(Session& session) {
     return LoadCheckpoint(*given);
   }
   const std::string& model_dir = session.estimator().model_dir();
-  if (auto newest = LoadNewest(model_dir, session.log())) return *std::move(newest);
+  const OlderCheckpoint older = OlderIf(session.allows_older());
+  if (auto newest = LoadNewest(model_dir, session.log(), older)) return *std::move(newest);
   throw Error(Code::kCheckpoint, fmt::format("Couldn't find trained model at {}.", model_dir),
               "train first, or name a checkpoint with --checkpoint");
 }

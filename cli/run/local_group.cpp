@@ -76,6 +76,8 @@ std::vector<std::string> WordsFor(const Invocation& invocation, const std::strin
   for (const KeyFlag& given : invocation.key_flags) add({given.key + "=" + given.value});
   if (invocation.model_dir) add({"--model-dir", *invocation.model_dir});
   if (invocation.checkpoint) add({"--checkpoint", *invocation.checkpoint});
+  if (invocation.allow_older) add({"--allow-older"});
+  if (invocation.untrained) add({"--untrained"});
   if (invocation.fold) add({"--fold", *invocation.fold});
   if (threads) add({"--threads", std::to_string(*threads)});
   if (invocation.device) add({"--device", *invocation.device});

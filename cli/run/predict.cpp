@@ -27,6 +27,8 @@ namespace {
 
 void DeclarePredict(FlagSet& flags, PredictInvocation& to) {
   DeclareCheckpoint(flags, to);
+  DeclareAllowOlder(flags, to);
+  DeclareUntrained(flags, to);
   DeclarePredictionFlags(flags, to);
   const auto keep = [&to](const std::string& names) -> std::optional<std::string> {
     to.key_flags.push_back({"--keep-columns", "predict.forward_features", "[" + names + "]"});
@@ -158,11 +160,13 @@ int Predict(const PredictInvocation& given, config::Sources& sources) {
           .Key("predict.yield_single_examples");
     }
     CheckOutput(invocation, path);
-    WarnIfUntrained(session, invocation, "predict with");
+    (void)InputName(session.job());
+    CheckTrained(session, invocation, "predict with");
     std::optional<PredictionWriter> writer;
     if (!invocation.dry_run) writer.emplace(path, format, options.predict_keys.has_value());
     PredictArgs args;
     args.checkpoint = session.Checkpoint(options.checkpoint_path);
+    args.allow_older = session.allows_older();
     args.predict_keys = options.predict_keys.value_or(std::vector<std::string>());
     args.yield_single_examples = options.yield_single_examples;
     args.limit = invocation.limit;

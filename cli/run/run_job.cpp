@@ -20,6 +20,8 @@ struct RunJobInvocation : Invocation, PredictionFlags, ExportFlags {
 
 void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareCheckpoint(flags, to);
+  DeclareAllowOlder(flags, to);
+  DeclareUntrained(flags, to);
   DeclareEvaluationName(flags, to.name);
   flags.Integer("--processes", to.processes, 1,
                 "train, evaluate or predict in so many processes of this machine, which share "

@@ -28,10 +28,12 @@
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/saved_state.h"
 #include "core/estimator/checkpoint/saver.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/group/orders.h"
 #include "core/io/checkpoint_state.h"
+#include "core/io/saved_model_folder.h"
 #include "core/ops/all_ops.h"
 
 namespace tpuest::cli {
@@ -365,11 +367,22 @@ int Session::FollowChief(const ChiefsInputs& inputs) {
   }
 }
 
-std::optional<std::string> Session::Checkpoint(const std::string& configured) const {
+std::optional<std::string> Session::Checkpoint(const std::string& configured) {
   const std::string given = invocation_.checkpoint.value_or(configured);
   const std::string& model_dir = estimator_->model_dir();
   if (given == kLatest || given == model_dir) return std::nullopt;
-  return ResolveCheckpoint(given, model_dir);
+  std::string found = ResolveCheckpoint(given, model_dir);
+  const std::optional<CheckpointState> state =
+      IsNameInRun(given) || !DirectoryExists(given) ? std::nullopt : ReadableState(given);
+  const bool is_of_run = state && found != SavedModelVariables(given);
+  if (!is_of_run) return found;
+  // The newest of another run's folder: only its index was looked for.
+  if (allows_older()) return LoadNewest(given, log())->prefix;
+  if (found == state->model_checkpoint_path) return found;
+  throw Error(Code::kCheckpoint,
+              fmt::format("{}: names {} as the newest checkpoint, and that is not there",
+                          CheckpointStatePath(given), state->model_checkpoint_path),
+              fmt::format("--allow-older takes the one before it, {}", found));
 }
 
 bool Session::HasCheckpoint() const {

@@ -57,9 +57,13 @@ class Session {
   // What TF_CONFIG makes of this process.
   [[nodiscard]] const TfConfig& task() const { return task_; }
   // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
-  // Error kCheckpoint where there is none such.
+  // Error kCheckpoint if there is none, or if the newest of another folder is gone or, with
+  // --allow-older, damaged as all others there.
   [[nodiscard]] std::optional<std::string> Checkpoint(
-      const std::string& configured = std::string(kLatest)) const;
+      const std::string& configured = std::string(kLatest));
+
+  // Whether an older checkpoint stands in for a newest one that is damaged: --allow-older.
+  [[nodiscard]] bool allows_older() const { return invocation_.allow_older; }
 
   // True where model_dir's state file names a checkpoint that is there, or that should be.
   [[nodiscard]] bool HasCheckpoint() const;

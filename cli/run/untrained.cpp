@@ -32,13 +32,19 @@ bool IsUntrained(Session& session) {
          !session.HasCheckpoint();
 }
 
-void WarnIfUntrained(Session& session, const Invocation& invocation, std::string_view doing) {
+void CheckTrained(Session& session, const Invocation& invocation, std::string_view doing) {
   if (invocation.checkpoint || !IsUntrained(session)) return;
   const std::string& model_dir = session.estimator().model_dir();
-  const std::optional<std::string> near = RunBesideJob(invocation, model_dir);
-  session.log().Warning("{}: there is no checkpoint to {}, so variables are fresh: untrained{}",
-                        model_dir, doing,
-                        near ? fmt::format("; a run is in {}: --model-dir {}", *near, *near) : "");
+  const std::string none = fmt::format("{}: there is no checkpoint to {}", model_dir, doing);
+  const std::optional<std::string> beside = RunBesideJob(invocation, model_dir);
+  const std::string other =
+      beside ? fmt::format("a run is in {}: --model-dir {}", *beside, *beside) : "";
+  if (!invocation.untrained) {
+    throw Error(Code::kCheckpoint, none,
+                beside ? other : "train first; --untrained uses the model's initial values");
+  }
+  session.log().Warning("{}, so its variables have their initial values{}", none,
+                        beside ? "; " + other : "");
 }
 
 }  // namespace tpuest::cli

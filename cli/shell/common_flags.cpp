@@ -73,6 +73,16 @@ void DeclareCheckpoint(FlagSet& flags, Invocation& to) {
              "a prefix, a step, a model_dir, latest or best; the job may then be left out");
 }
 
+void DeclareAllowOlder(FlagSet& flags, Invocation& to) {
+  flags.Switch("--allow-older", to.allow_older,
+               "use the checkpoint before the newest one if that is damaged, with a warning");
+}
+
+void DeclareUntrained(FlagSet& flags, Invocation& to) {
+  flags.Switch("--untrained", to.untrained,
+               "use the model's initial values if there is no checkpoint, with a warning");
+}
+
 void DeclareFold(FlagSet& flags, Invocation& to) {
   flags.Text("--fold", to.fold, "I/N",
              "cross-validation: trains on all but the I-th of N parts of the records, evaluates "

@@ -11,6 +11,10 @@ void DeclareCommonFlags(FlagSet& flags, Invocation& to);
 
 // --checkpoint, for commands that read one.
 void DeclareCheckpoint(FlagSet& flags, Invocation& to);
+// --allow-older, for commands that use a run's newest checkpoint, and --untrained, for those of
+// them that can do without one.
+void DeclareAllowOlder(FlagSet& flags, Invocation& to);
+void DeclareUntrained(FlagSet& flags, Invocation& to);
 // --fold, for commands that train on or evaluate a part of the records.
 void DeclareFold(FlagSet& flags, Invocation& to);
 // --process-id, --num-processes and --coordinator, for commands that know of a group: they are

@@ -46,6 +46,8 @@ struct Invocation {
 
   // Flags of commands that run a job.
   std::optional<std::string> checkpoint;
+  bool allow_older = false;         // the checkpoint before a newest one that is damaged
+  bool untrained = false;           // initial values where there is no checkpoint
   std::optional<std::string> fold;  // "1/5"
   std::vector<KeyFlag> key_flags;   // over `overrides`
 };

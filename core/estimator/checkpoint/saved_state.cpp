@@ -131,12 +131,21 @@ void WarnOfOlder(const std::string& model_dir, const std::string& taken, Log& lo
               CheckpointStatePath(model_dir), taken, BaseName(all.back()), taken);
 }
 
+// Throws the Error of a newest checkpoint that cannot be read, and names the one before it.
+[[noreturn]] void ThrowNotNewest(std::string message, const std::string& before) {
+  throw Error(Code::kCheckpoint, std::move(message),
+              fmt::format("--allow-older takes the one before it, {}", before));
+}
+
 // The state file names a newest checkpoint that is not there.
-void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Log& log) {
+void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Log& log,
+                      OlderCheckpoint older) {
   const std::string newest = ReadCheckpointState(model_dir)->model_checkpoint_path;
   if (taken == newest) return WarnOfOlder(model_dir, taken, log);
-  log.Warning("{}: is missing, {} names it; {} is taken", BundleIndexPath(newest),
-              CheckpointStatePath(model_dir), taken);
+  const std::string lost = fmt::format("{}: is missing, {} names it", BundleIndexPath(newest),
+                                       CheckpointStatePath(model_dir));
+  if (older == OlderCheckpoint::kRefuse) ThrowNotNewest(lost, taken);
+  log.Warning("{}; {} is taken", lost, taken);
 }
 
 [[noreturn]] void ThrowNoneThere(const std::string& model_dir, const std::string& fault) {
@@ -270,7 +279,8 @@ namespace {
 
 // One look at the folder. Sets `changed` instead of trying an older checkpoint where a trainer has
 // written the state file since: what it named is gone because there is a newer one.
-std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log, bool& changed) {
+std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log,
+                                        OlderCheckpoint older, bool& changed) {
   const std::string before = CheckpointStateText(model_dir);
   const auto has_changed = [&] { return changed = CheckpointStateText(model_dir) != before; };
   const Named named = ReadNamed(model_dir);
@@ -280,8 +290,9 @@ std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log, 
     if (named.is_there) ThrowNoneThere(model_dir, named.fault);
     return std::nullopt;
   }
-  if (named.fault.empty()) WarnOfLostNewest(model_dir, candidates.front(), log);
-  for (const std::string& prefix : candidates) {
+  if (named.fault.empty()) WarnOfLostNewest(model_dir, candidates.front(), log, older);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const std::string& prefix = candidates[i];
     try {
       SavedState saved = LoadPrefix(prefix);
       if (!named.fault.empty()) {
@@ -291,8 +302,15 @@ std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log, 
     } catch (const Error& error) {
       if (error.code() == Code::kResource) throw;
       if (has_changed()) return std::nullopt;
-      if (prefix == candidates.back()) ThrowUnreadable(model_dir, candidates.size(), error);
-      log.Warning("{}; the checkpoint before it is tried", error.message());
+      if (i + 1 == candidates.size()) ThrowUnreadable(model_dir, candidates.size(), error);
+      if (older == OlderCheckpoint::kRefuse) {
+        const auto readable =
+            std::find_if(candidates.begin() + static_cast<std::ptrdiff_t>(i) + 1, candidates.end(),
+                         [](const std::string& other) { return !DamageOf(other); });
+        if (readable == candidates.end()) ThrowUnreadable(model_dir, candidates.size(), error);
+        ThrowNotNewest(error.message(), *readable);
+      }
+      log.Warning("{}; the checkpoint before it is tried: {}", error.message(), candidates[i + 1]);
     }
   }
   return std::nullopt;
@@ -300,10 +318,11 @@ std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log, 
 
 }  // namespace
 
-std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log) {
+std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log,
+                                     OlderCheckpoint older) {
   while (true) {
     bool changed = false;
-    std::optional<SavedState> saved = TryLoadNewest(model_dir, log, changed);
+    std::optional<SavedState> saved = TryLoadNewest(model_dir, log, older, changed);
     if (!changed) return saved;
   }
 }

@@ -114,10 +114,18 @@ struct RegularCheckpoint {
 };
 [[nodiscard]] RegularCheckpoint NewestRegularCheckpoint(const std::string& model_dir);
 
-// The newest checkpoint of a folder that can be read whole; each one that cannot is told in a
-// warning, and so is a state file that is missing, empty or damaged: then it is the newest of the
-// folder. nullopt if there are neither; Error kCheckpoint if there is something and none can be
-// read.
-[[nodiscard]] std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log);
+// Whether LoadNewest takes an older checkpoint where the newest is damaged or lost.
+enum class OlderCheckpoint { kTake, kRefuse };
+[[nodiscard]] constexpr OlderCheckpoint OlderIf(bool is_allowed) {
+  return is_allowed ? OlderCheckpoint::kTake : OlderCheckpoint::kRefuse;
+}
+
+// Loads the newest checkpoint of a folder that can be read whole; a warning names each one that
+// cannot, and the one that is tried instead. A state file that is missing, empty or damaged is
+// warned of as well: the newest checkpoint of the folder is taken. nullopt if there is neither.
+// Error kCheckpoint if there is something and none can be read; with kRefuse also if the newest
+// cannot.
+[[nodiscard]] std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log,
+                                                   OlderCheckpoint older = OlderCheckpoint::kTake);
 
 }  // namespace tpuest

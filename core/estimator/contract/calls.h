@@ -65,6 +65,7 @@ struct TrainResult {
 struct EvaluateArgs {
   std::optional<int64_t> steps;           // batches; nullopt: the whole input
   std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
+  bool allow_older = true;                // an older one if the newest is damaged
   std::string name;                       // eval_<name>/; empty: eval/
   std::vector<SessionRunHook*> hooks;     // called around every batch; the caller owns them
   std::string label;                      // in metrics.jsonl; empty: `name`, or "eval"
@@ -86,7 +87,8 @@ struct PredictionRow {
 };
 // The arguments of Predict, as tf.estimator.Estimator.predict has them.
 struct PredictArgs {
-  std::optional<std::string> checkpoint;
+  std::optional<std::string> checkpoint;  // as EvaluateArgs', and so is allow_older
+  bool allow_older = true;
   std::vector<std::string> predict_keys;  // empty: all
   bool yield_single_examples = true;
   std::optional<int64_t> limit;        // examples
@@ -115,7 +117,8 @@ struct ExportArgs {
   std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes that are exported
   // The export's name is later than those of all that are there, even of the same second.
   bool is_newest = false;
-  std::optional<std::string> checkpoint;
+  std::optional<std::string> checkpoint;  // as EvaluateArgs', and so is allow_older
+  bool allow_older = true;
   std::map<std::string, std::string> assets_extra;  // path below assets.extra/ to a file
   bool as_text = false;
   bool strip_default_attrs = true;

@@ -83,7 +83,7 @@ bool IsAmong(const std::map<std::string, Tensor>& tensors, const std::string& na
 EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& args) {
   ThrowFaults(ValidateEvalSteps(args.steps, context_.OnTpu(Mode::kEval)));
   const int64_t batch_size = context_.BatchSize(Mode::kEval);
-  const std::optional<SavedState> saved = model_.Find(args.checkpoint);
+  const std::optional<SavedState> saved = model_.Find(args.checkpoint, OlderIf(args.allow_older));
   const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
   const std::unique_ptr<BatchStream> stream = context_.OpenBatches(input_fn, Mode::kEval, seed);
   if (stream->endless() && !args.steps) {

@@ -79,9 +79,10 @@ Batch WithoutPadding(const Batch& batch) {
 
 }  // namespace
 
-std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>& path) const {
+std::optional<SavedState> InferenceModel::Find(const std::optional<std::string>& path,
+                                               OlderCheckpoint older) const {
   if (path) return context_.Checkpoint(*path);
-  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log, older);
   if (!newest) {
     context_.home.log.Info(
         "Could not find trained model in model_dir: {}, running "

@@ -29,8 +29,9 @@ class InferenceModel {
   InferenceModel(EstimatorContext& context, Mode mode) : context_(context), mode_(mode) {}
 
   // The checkpoint that `path` names, or the newest of model_dir; nullopt if that has none, which
-  // is logged. Error kCheckpoint for one that is missing or damaged.
-  [[nodiscard]] std::optional<SavedState> Find(const std::optional<std::string>& path) const;
+  // is logged. Error kCheckpoint for one that is missing or damaged; `older` is LoadNewest's.
+  [[nodiscard]] std::optional<SavedState> Find(const std::optional<std::string>& path,
+                                               OlderCheckpoint older) const;
   // Builds the model and fills its variables: from the checkpoint, or fresh (warm-started).
   // Programs of an earlier call are kept, unless its stream had other columns. Returns whether the
   // model was built anew.

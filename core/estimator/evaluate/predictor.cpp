@@ -115,7 +115,7 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
                                  const RowCallback& row) {
   RefuseBatchAxis();
   const int64_t batch_size = context_.BatchSize(Mode::kPredict);
-  const std::optional<SavedState> saved = model_.Find(args.checkpoint);
+  const std::optional<SavedState> saved = model_.Find(args.checkpoint, OlderIf(args.allow_older));
   const std::unique_ptr<BatchStream> stream = Load(input_fn, batch_size, saved);
   const Call call{.args = args, .give = row, .keys = Keys(args)};
   PredictResult result;

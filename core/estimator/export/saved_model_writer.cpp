@@ -98,7 +98,7 @@ ExportResult SavedModelWriter::Write(const ExportArgs& args) {
   if (args.batch_config && context_.options.export_saved_model_api_version == 1) {
     context_.home.log.Warning("batch_config is for API version 2, and this export is of version 1");
   }
-  const SavedState saved = FindModel(args.checkpoint);
+  const SavedState saved = FindModel(args);
   const uint64_t seed = context_.Seed(saved.resume.seed);
   std::vector<Part> parts = BuildParts(args, &saved);
   Log& log = context_.home.log;
@@ -175,9 +175,10 @@ void SavedModelWriter::CheckArgs(const ExportArgs& args) const {
   }
 }
 
-SavedState SavedModelWriter::FindModel(const std::optional<std::string>& path) const {
-  if (path) return context_.Checkpoint(*path);
-  std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
+SavedState SavedModelWriter::FindModel(const ExportArgs& args) const {
+  if (args.checkpoint) return context_.Checkpoint(*args.checkpoint);
+  std::optional<SavedState> newest =
+      LoadNewest(context_.model_dir, context_.home.log, OlderIf(args.allow_older));
   if (newest) {
     newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
     return std::move(*newest);

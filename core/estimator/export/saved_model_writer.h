@@ -45,7 +45,7 @@ class SavedModelWriter {
   [[nodiscard]] static ExportResult ResultOf(const std::vector<Part>& parts,
                                              const SavedState& saved, std::string path);
   // The checkpoint that `path` names, the newest of model_dir, or the one of a warm start.
-  [[nodiscard]] SavedState FindModel(const std::optional<std::string>& path) const;
+  [[nodiscard]] SavedState FindModel(const ExportArgs& args) const;
   // `saved`: tables of which it has the written rows alone are looked up in these; nullptr: there
   // is none yet.
   [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args, const SavedState* saved) const;

@@ -129,7 +129,11 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
   if (may_lock) lock = LockRun(context_);
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (newest) newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
-  if (newest && IsLast(length, *newest)) return AlreadyDone(length, *newest, lock != nullptr);
+  if (newest && IsLast(length, *newest)) {
+    // The same command fails on an input that is gone, whether anything is left to train or not.
+    (void)OpenInput(input_fn, context_.Seed(newest->resume.seed));
+    return AlreadyDone(length, *newest, lock != nullptr);
+  }
   return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
 }
 
