@@ -77,6 +77,7 @@ std::vector<std::string> WordsFor(const Invocation& invocation, const std::strin
   if (invocation.model_dir) add({"--model-dir", *invocation.model_dir});
   if (invocation.checkpoint) add({"--checkpoint", *invocation.checkpoint});
   if (invocation.allow_older) add({"--allow-older"});
+  if (invocation.no_commands) add({"--no-commands"});
   if (invocation.untrained) add({"--untrained"});
   if (invocation.fold) add({"--fold", *invocation.fold});
   if (threads) add({"--threads", std::to_string(*threads)});

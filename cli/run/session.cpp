@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <iterator>
 #include <new>
 #include <string_view>
 #include <system_error>
@@ -18,6 +19,7 @@
 #include "cli/job/fold.h"
 #include "cli/job/hparams.h"
 #include "cli/job/job.h"
+#include "cli/job/outside_code.h"
 #include "cli/job/step_counts.h"
 #include "cli/run/process.h"
 #include "cli/run/record/json.h"
@@ -184,6 +186,10 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
     }
   }
   std::vector<Fault> faults = ValidateJob(loaded.job);
+  if (invocation.no_commands) {
+    std::vector<Fault> refused = OutsideCodeOf(loaded.job);
+    std::move(refused.begin(), refused.end(), std::back_inserter(faults));
+  }
   if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
   return loaded;
 }

@@ -44,6 +44,9 @@ void DeclareRunFlags(FlagSet& flags, Invocation& to) {
   flags.Text("-C", to.directory, "DIR", "change to this folder first");
   flags.Integer("--threads", to.threads, 1, "step threads; the bits do not depend on it");
   DeclareDevice(flags, to);
+  flags.Switch("--no-commands", to.no_commands,
+               "refuse a job or run that names commands or libraries to run: generator sources, "
+               "ExecHooks, plugins");
   flags.Switch("--dry-run", to.dry_run, "check everything up to the first step, write nothing");
 }
 

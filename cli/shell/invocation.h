@@ -42,6 +42,7 @@ struct Invocation {
   std::optional<std::string> directory;  // -C
   std::optional<int> threads;
   std::optional<std::string> device;  // null: as tpuest.device of the job says
+  bool no_commands = false;           // a job that runs code of its own is refused
   bool by_itself = false;             // not with the other processes that a launcher has started
 
   // Flags of commands that run a job.

@@ -100,6 +100,7 @@ std::vector<std::string> SweepRun::WordsOf(const Trial& trial) const {
     words.insert(words.end(), {"--threads", fmt::format("{}", *threads)});
   }
   if (invocation_.device) words.insert(words.end(), {"--device", *invocation_.device});
+  if (invocation_.no_commands) words.emplace_back("--no-commands");
   if (invocation_.verbose) words.emplace_back("--verbose");
   return words;
 }
