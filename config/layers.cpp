@@ -9,6 +9,7 @@
 #include "config/flow_text.h"
 #include "config/yaml_reader.h"
 #include "core/base/files.h"
+#include "core/base/path_scheme.h"
 #include "core/base/text.h"
 
 namespace tpuest::config {
@@ -97,11 +98,14 @@ class LayerReader {
   }
 
   Node ReadBase(const Node& base, const std::string& from) {
-    const std::string file = PathBeside(from, base.text);
     const auto fail = [&](std::string message, std::string hint) {
       return Error(Code::kUsage, std::vector<Fault>{{std::move(message), std::move(hint), "base",
                                                      base.place, base.width}});
     };
+    if (const std::optional<SchemeRefusal> refusal = RefusalOfScheme(base.text)) {
+      throw fail("base: " + refusal->message, refusal->hint);
+    }
+    const std::string file = PathBeside(from, base.text);
     if (++read_ > kMostBases) {
       throw fail(fmt::format("more than {} base files", kMostBases),
                  "a base that several files name is read for each of them");

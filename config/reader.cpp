@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "config/flow_text.h"
 #include "config/schema.h"
 #include "config/substitute.h"
 #include "config/tree_reader.h"
+#include "core/base/path_scheme.h"
 #include "core/base/text.h"
 
 namespace tpuest::config {
@@ -35,13 +37,25 @@ std::string UnquoteHint(const std::string& text) {
   return fmt::format("did you mean {} without quotes?", text);
 }
 
+// The keys of paths that are not resolved against the job's folder: where a run writes, and
+// checkpoints.
+constexpr std::array kPathKeys = {"cache",      "checkpoint_path", "ckpt_to_initialize_from",
+                                  "eval_dir",   "export_dir_base", "mirror",
+                                  "model_dir",  "output_dir",      "path",
+                                  "token_file", "warm_start_from"};
+
+// Whether the key at the end of a schema path takes a path.
+bool IsPathKey(std::string_view schema_path, const Field& field) {
+  if (field.input_path) return true;
+  const std::string_view name = schema_path.substr(schema_path.rfind('.') + 1);
+  return std::find(kPathKeys.begin(), kPathKeys.end(), name) != kPathKeys.end();
+}
+
 // Inputs stand beside the file that names them; the command line's are the caller's own.
 std::string ResolvedInput(const std::string& text, const Node& node) {
   const bool from_file =
       node.origin.kind == Origin::Kind::kJobFile || node.origin.kind == Origin::Kind::kBaseFile;
-  if (!from_file || text.empty() || text == "-" || text.find("://") != std::string::npos) {
-    return text;
-  }
+  if (!from_file || text.empty() || text == "-") return text;
   return PathBeside(node.place.file, text);
 }
 
@@ -230,6 +244,11 @@ void TreeReader::StoreString(const Node& node, const ScalarText& scalar, const V
     const std::optional<std::string> near = Nearest(scalar.text, words);
     return Mistyped(node, TypeText(*value.type, field),
                     near ? fmt::format("did you mean '{}'?", *near) : "");
+  }
+  if (IsPathKey(schema_path_, field)) {
+    if (const std::optional<SchemeRefusal> refusal = RefusalOfScheme(scalar.text)) {
+      return Report(node, refusal->message, refusal->hint);
+    }
   }
   if (value.type->formula) {
     // The text stands as it is, behind its quote if it has one, unless something was put in.

@@ -48,7 +48,7 @@ std::string DoubleText(double value, const Context& context) {
 }
 
 std::string InputPath(const std::string& path) {
-  if (path.empty() || path == "-" || path.find("://") != std::string::npos) return path;
+  if (path.empty() || path == "-") return path;
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "cli/shell/cut_message.h"
 #include "cli/shell/json.h"
 #include "core/base/error.h"
+#include "core/base/path_scheme.h"
 #include "core/base/whole_number.h"
 #include "core/estimator/options/options.h"
 
@@ -143,6 +145,9 @@ class Reader {
       Refuse("model_dir in TF_CONFIG should be non-empty.", "leave it out for the job's");
     }
     config_.model_dir = model_dir.get<std::string>();
+    if (const std::optional<SchemeRefusal> refusal = RefusalOfScheme(*config_.model_dir)) {
+      Refuse("model_dir in TF_CONFIG: " + refusal->message, refusal->hint);
+    }
   }
 
   void ReadCluster(const Json& cluster) {

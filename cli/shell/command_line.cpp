@@ -15,6 +15,7 @@
 #include "cli/shell/terminal.h"
 #include "core/base/error.h"
 #include "core/base/files.h"
+#include "core/base/path_scheme.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
@@ -214,6 +215,15 @@ std::optional<std::string> FlagWithoutValue(const CLI::App& app,
   return std::nullopt;
 }
 
+// The first word beside the flags that is a path with a scheme.
+std::optional<SchemeRefusal> RefusedWord(const Command& command, const Invocation& to) {
+  if (command.takes == Takes::kWords || command.takes == Takes::kNothing) return std::nullopt;
+  for (const std::string& word : to.arguments) {
+    if (std::optional<SchemeRefusal> refusal = RefusalOfScheme(word)) return refusal;
+  }
+  return to.job ? RefusalOfScheme(*to.job) : std::nullopt;
+}
+
 // Reads the words beside the command; returns the exit code where they end the program.
 std::optional<int> ReadWords(const Command& command, const std::vector<std::string>& words,
                              Invocation& to) {
@@ -235,6 +245,8 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
     return 0;
   } catch (const CLI::ParseError& error) {
     return FlagError(error, to, words);
+  } catch (const Error& error) {
+    return UsageError(words, error.faults().front().message, error.faults().front().hint);
   }
   if (const std::vector<std::string> unknown = app.remaining(); !unknown.empty()) {
     const std::string flag = unknown[0].substr(0, unknown[0].find('='));
@@ -242,6 +254,9 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
                       UnknownFlagHint(command, FlagsOf(app), unknown[0], words));
   }
   SortArguments(given, command, to);
+  if (const std::optional<SchemeRefusal> refusal = RefusedWord(command, to)) {
+    return UsageError(words, refusal->message, refusal->hint);
+  }
   if (const auto subject = MeantSubject(command, to)) {
     return UsageError(words,
                       fmt::format("'{}' has no '{}'", to.command,

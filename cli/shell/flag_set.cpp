@@ -4,14 +4,50 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
 
+#include "core/base/error.h"
+#include "core/base/path_scheme.h"
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
 
 namespace tpuest::cli {
+namespace {
+
+// The words by which help shows a path.
+constexpr std::array<std::string_view, 7> kPathWords = {"DIR",  "FILE",   "FILE.svg", "OTHER",
+                                                        "PATH", "PREFIX", "RUN"};
+
+std::string NameOf(const CLI::Option& option) {
+  const std::vector<std::string>& names = option.get_lnames();
+  return names.empty() ? "-" + option.get_snames().front() : "--" + names.front();
+}
+
+// Throws Error kUsage, which CLI11 passes on.
+std::string CheckPath(const std::string& flag, const std::string& given) {
+  if (const std::optional<SchemeRefusal> refusal = RefusalOfScheme(given)) {
+    throw Error(Code::kUsage, fmt::format("{}: {}", flag, refusal->message), refusal->hint);
+  }
+  return "";
+}
+
+}  // namespace
+
+bool TakesPath(std::string_view shown) {
+  const std::vector<std::string> words = Split(shown, '|');
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return std::find(kPathWords.begin(), kPathWords.end(), word) != kPathWords.end();
+  });
+}
 
 void FlagSet::Place(CLI::Option* option, const std::string& shown) const {
   if (!shown.empty()) option->option_text(shown);
+  if (TakesPath(shown)) {
+    option->check(
+        [flag = NameOf(*option)](const std::string& given) { return CheckPath(flag, given); });
+  }
   if (!group_.empty()) option->group(group_);
 }
 

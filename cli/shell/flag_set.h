@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,10 @@ class Option;
 }  // namespace CLI
 
 namespace tpuest::cli {
+
+// Whether a flag's value, as the help shows it, may be a path: "FILE|-", "PATH|STEP|latest", "DIR".
+// Such a value has no scheme (core/base/path_scheme.h).
+[[nodiscard]] bool TakesPath(std::string_view shown);
 
 // The variables that flags write to outlive the parse, and so does `app`.
 class FlagSet {
