@@ -8,6 +8,7 @@
 //   3 rows, PREDICT                         {false, 2}   padded to 8; the caller cuts the results
 //   3 rows, EVAL, example_weight is read    {true, 2}    padded to 8, padding has weight 0
 //   3 rows, EVAL, it is not read            {false, 1}   3 rows on one replica
+//   9 rows                                  {false, 1}   9 rows on one replica
 //
 // What holds:
 //   - All variants read the same variables, which Load fills. The model_fn is called once for each.
@@ -211,6 +212,8 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
 
 std::pair<InferenceModel::Variant*, bool> InferenceModel::VariantOf(int64_t examples) {
   if (examples == batch_size_) return {full_, false};
+  // A bucket's batch may be the larger one.
+  if (examples > batch_size_) return {&VariantFor({false, 1}), false};
   if (mode_ == Mode::kPredict) return {full_, true};
   if (const int replicas = context_.ReplicasIn(mode_); replicas > 1) {
     Variant& weighted = VariantFor({true, replicas});
