@@ -56,55 +56,10 @@ struct Refused {
   throw Refused{{std::move(message), std::move(hint), "", node.key_place, node.key_width}};
 }
 
-// True for what the job's own variables are: NAME, NAME:-x, params.NAME.
-bool IsVariable(std::string_view text, const Parameters& parameters) {
-  const size_t end =
-      text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
-  const std::string_view name = text.substr(0, end);
-  const std::string_view rest = end == std::string_view::npos ? "" : text.substr(end);
-  const bool is_name = !name.empty() && (name.front() < '0' || name.front() > '9');
-  return is_name && (rest.empty() || rest.starts_with(":-")) && !parameters.contains(name);
-}
-
-// The end of a formula that starts at `begin`: the } that closes it, outside of quotes; npos: none.
-size_t FormulaEnd(std::string_view text, size_t begin) {
-  char quote = 0;
-  for (size_t at = begin; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == '}') {
-      return at;
-    }
-  }
-  return std::string_view::npos;
-}
-
-// The literal as what the reader of a job takes for it, at the place of `like`.
-Node NodeOf(const Literal& literal, const Node& like) {
-  Node node = like;
-  node.children.clear();
-  node.text.clear();
-  node.quoted = false;
-  if (const auto* const list = std::get_if<Literals>(&literal.value)) {
-    node.kind = Node::Kind::kList;
-    for (const Literal& item : *list) {
-      node.children.push_back(NodeOf(item, like));
-      node.children.back().key.clear();
-    }
-    return node;
-  }
-  node.kind = literal.value.index() == 0 ? Node::Kind::kNull : Node::Kind::kScalar;
-  node.text = TextOf(literal);
-  node.quoted = std::holds_alternative<std::string>(literal.value);
-  return node;
-}
-
 // The blocks and the values that an item's formulas and names are about.
 struct Scope {
   Parameters parameters;
+  Parameters of_model;  // those of the model, which its blocks see
   std::map<std::string, const Node*, std::less<>> blocks;
   // Names of inputs, and labels of layers of the same list: "@12", the layer of that number.
   std::map<std::string, std::string, std::less<>> names;
@@ -252,6 +207,7 @@ class BlockWriter {
     const Node* const parameters = Take(model, "parameters");
     if (parameters == nullptr) return;
     Bind(parameters, {}, "the model", Scope(), model, scope);
+    scope.of_model = scope.parameters;
     for (Node& child : model.children) {
       if (child.key != "layers" && child.key != "blocks") child = Filled(child, scope);
     }
@@ -308,12 +264,15 @@ class BlockWriter {
     for (int64_t i = 0; i < times; ++i) {
       Scope round = scope;
       round.parameters.insert_or_assign("i", Literal{i});
-      if (has_sections) {
-        for (const Node& value : repeat->children[static_cast<size_t>(i)].children) {
+      const Node* const section =
+          has_sections ? &repeat->children[static_cast<size_t>(i)] : nullptr;
+      if (section != nullptr) {
+        for (const Node& value : section->children) {
           round.parameters.insert_or_assign(value.key, LiteralOf(Filled(value, scope)));
         }
+        CheckUsed(*section, item, scope);
       }
-      Once(item, round);
+      Once(item, round, section);
       scope.names = std::move(round.names);
       scope.first_inputs = round.first_inputs;
     }
@@ -328,7 +287,37 @@ class BlockWriter {
            "or a list of sections: [{filters: 16}, {filters: 32}]");
   }
 
-  void Once(const Node& item, Scope& scope) {
+  // Refuses a parameter of a repeated section that changes nothing: the item names it in no text,
+  // and its block has none of that name.
+  void CheckUsed(const Node& section, const Node& item, const Scope& scope) const {
+    const Node* const block = item.Find(kBlock);
+    const Node* const parameters = block == nullptr ? nullptr : ParametersOf(*block, scope);
+    std::vector<std::string> names;
+    if (parameters != nullptr) {
+      for (const Node& parameter : parameters->children) names.push_back(parameter.key);
+    }
+    for (const Node& value : section.children) {
+      if (std::find(names.begin(), names.end(), value.key) != names.end()) continue;
+      const bool is_named = std::any_of(
+          item.children.begin(), item.children.end(),
+          [&](const Node& child) { return child.key != kRepeat && HasWord(child, value.key); });
+      if (is_named) continue;
+      const std::string hint = names.empty()
+                                   ? fmt::format("KEY: ${{{}}} in the item takes it", value.key)
+                                   : "its block has: " + Join(names, ", ");
+      RefuseKey(value, fmt::format("repeat gives '{}', which the item does not use", value.key),
+                hint);
+    }
+  }
+
+  // The parameters of the block of this name; nullptr: there is no such block, or it has none.
+  static const Node* ParametersOf(const Node& block_name, const Scope& scope) {
+    const auto found = scope.blocks.find(block_name.text);
+    return found == scope.blocks.end() ? nullptr : found->second->Find("parameters");
+  }
+
+  // `section`: what a repeat gives this time, or null.
+  void Once(const Node& item, Scope& scope, const Node* section = nullptr) {
     if (item.kind != Node::Kind::kMap) {
       Add(Filled(item, scope));
       return;
@@ -340,7 +329,7 @@ class BlockWriter {
     const Node* const type = item.Find("type");
     const auto file = type == nullptr ? std::nullopt : find_(type->text);
     if (block != nullptr) {
-      Use(item, *block, scope);
+      Use(item, *block, scope, section);
     } else if (file) {
       Node plain = Plain(item);
       Add(WithInputs(FromFile(plain, *type, *file, KeysOfLayers(), scope), scope));
@@ -411,7 +400,7 @@ class BlockWriter {
 
   // ---- blocks -----------------------------------------------------------------------------------
 
-  void Use(const Node& item, const Node& block_name, Scope& scope) {
+  void Use(const Node& item, const Node& block_name, Scope& scope, const Node* section) {
     const auto found = scope.blocks.find(block_name.text);
     if (found == scope.blocks.end()) {
       std::vector<std::string> names;
@@ -427,6 +416,12 @@ class BlockWriter {
     }
     Scope inner;
     inner.blocks = scope.blocks;
+    inner.of_model = scope.of_model;
+    inner.parameters = scope.of_model;
+    const Node* const parameters = found->second->Find("parameters");
+    if (parameters != nullptr) {
+      for (const Node& own : parameters->children) inner.parameters.erase(own.key);
+    }
     const Node* given = nullptr;
     Node inputs;
     std::vector<const Node*> arguments;
@@ -441,15 +436,27 @@ class BlockWriter {
         arguments.push_back(&child);
       }
     }
+    AddFromSection(section, parameters, arguments);
     const Node& block = *found->second;
-    Bind(block.Find("parameters"), arguments, fmt::format("block '{}'", block.key), scope, item,
-         inner);
+    Bind(parameters, arguments, fmt::format("block '{}'", block.key), scope, item, inner);
     if (given == nullptr) given = scope.first_inputs;
     NameInputs(given, inner);
     const size_t before = layers_.size();
     Items(*block.Find("layers"), inner);
     if (layers_.size() > before) scope.first_inputs = nullptr;
     --depth_;
+  }
+
+  // What a repeat's section says of a block's parameters, unless the item itself says it.
+  static void AddFromSection(const Node* section, const Node* parameters,
+                             std::vector<const Node*>& arguments) {
+    if (section == nullptr || parameters == nullptr) return;
+    for (const Node& value : section->children) {
+      const bool is_given =
+          std::any_of(arguments.begin(), arguments.end(),
+                      [&](const Node* argument) { return argument->key == value.key; });
+      if (!is_given && parameters->Find(value.key) != nullptr) arguments.push_back(&value);
+    }
   }
 
   // The names by which a block's layers know its inputs.
@@ -529,6 +536,7 @@ class BlockWriter {
       }
     }
     Bind(model.Find("parameters"), arguments, type.text, scope, section, inner);
+    inner.of_model = inner.parameters;
     if (const Node* const blocks = model.Find("blocks")) AddBlocks(*blocks, inner);
     Node layers = List(*model.Find("layers"), inner);
     written.children.push_back(std::move(layers));

@@ -21,13 +21,14 @@
 //   if: FORMULA      the item is left out where it is false
 //   repeat: N        the item N times, `i` being 0, 1, ...; or a list of sections of parameters,
 //   one
-//                    a time
+//                    a time, which a block takes as its own
 //   as: LABEL        how layers of the same list name it in `inputs`, whatever its name
 //   block: NAME      the block's layers, with the parameters given beside it; `inputs` is what they
 //                    know as `input`, by default the layer before
-// A model may have `parameters: {NAME: VALUE}` of its own, which its layers, its blocks' uses and
-// its other keys name. ${FORMULA} (config/formula/expression.h) in any text: the whole text becomes
-// its value, or it is put into it. ${NAME} that is no parameter is left for the job's variables.
+// A model may have `parameters: {NAME: VALUE}` of its own, which its layers, its blocks and its
+// other keys name; a block's own parameter hides one of the model's. ${FORMULA}
+// (config/formula/expression.h) in any text: the whole text becomes its value, or it is put into
+// it. ${NAME} that is no parameter is left for the job's variables.
 
 #include <functional>
 #include <optional>

@@ -1,11 +1,13 @@
 #pragma once
 // Puts in the variables of strings: ${VAR}, ${VAR:-x}, ${params.NAME}, ${name}; `$${` is a `${`
-// that stays.
+// that stays. Finds the formulas of a model in blocks, ${width * 2}, which stand in strings, too.
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "config/formula/expression.h"
 #include "config/tree.h"
 
 namespace tpuest::config {
@@ -25,5 +27,17 @@ struct Substituted {
 
 // The text with each `${` written so that Substitute leaves it alone.
 [[nodiscard]] std::string EscapeVariables(std::string_view text);
+
+// True for what the job's own variables are: NAME, NAME:-x, params.NAME.
+[[nodiscard]] bool IsVariable(std::string_view text, const Parameters& parameters);
+
+// The end of a formula that starts at `begin`: the } that closes it, outside of quotes; npos: none.
+[[nodiscard]] size_t FormulaEnd(std::string_view text, size_t begin);
+
+// The literal as what the reader of a job takes for it, at the place of `like`.
+[[nodiscard]] Node NodeOf(const Literal& literal, const Node& like);
+
+// Whether a text in the node, or in one below it, has the word.
+[[nodiscard]] bool HasWord(const Node& node, std::string_view word);
 
 }  // namespace tpuest::config

@@ -116,6 +116,32 @@ job.yaml:6 {type: add, inputs: ["@2", b]}
 )");
 }
 
+TEST_CASE("the sections of a repeat set the parameters of the block, but for those beside it") {
+  const std::string block =
+      "  blocks: {b: {parameters: {a: relu, u: required}, layers: [{type: dense, units: \"${u}\", "
+      "activation: \"${a}\"}]}}\n";
+  CHECK(Written(block + "  layers: [{block: b, repeat: [{a: tanh, u: 3}, {u: 4}]}]\n") ==
+        "job.yaml:3 {type: dense, units: 3, activation: tanh}\n"
+        "job.yaml:3 {type: dense, units: 4, activation: relu}\n");
+  CHECK(Written(block + "  layers: [{block: b, u: \"${u * 2}\", repeat: [{u: 3}]}]\n") ==
+        "job.yaml:3 {type: dense, units: 6, activation: relu}\n");
+  CHECK(Written(block + "  layers: [{block: b, repeat: [{u: 3, uu: 4}]}]\n") ==
+        "4:39: repeat gives 'uu', which the item does not use (its block has: a, u)\n");
+  CHECK(Written("  layers: [{type: dense, repeat: [{units: 3}]}]\n") ==
+        "3:36: repeat gives 'units', which the item does not use (KEY: ${units} in the "
+        "item takes it)\n");
+}
+
+TEST_CASE("blocks see the model's parameters, unless their own have the name") {
+  const std::string parameters = "  parameters: {u: 3, a: relu}\n";
+  const std::string block =
+      "  blocks: {b: {parameters: {a: tanh}, layers: [{type: dense, units: \"${u}\", activation: "
+      "\"${a}\"}]}, c: {layers: [{block: b}]}}\n";
+  CHECK(Written(parameters + block + "  layers: [{block: b}, {block: c}]\n") ==
+        "job.yaml:4 {type: dense, units: 3, activation: tanh}\n"
+        "job.yaml:4 {type: dense, units: 3, activation: tanh}\n");
+}
+
 TEST_CASE("a model file is a model of type Functional, with its head where the job has none") {
   CHECK(Written("  type: net18\n  classes: 3\n  precision: bfloat16\n") == R"(type: Functional
 precision: bfloat16
