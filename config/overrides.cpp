@@ -174,6 +174,7 @@ class Overrider {
       if (is_new) fitting.push_back(meant);
     }
     if (fitting.size() == 1) return fitting.front();
+    if (const std::optional<std::string> plain = OnlyPlain(fitting)) return *plain;
     const int width = static_cast<int>(key.size());
     if (fitting.empty()) {
       // The reader answers it.
@@ -188,6 +189,14 @@ class Overrider {
         place, place.column, width,
         fmt::format("'{}' stands for more than one key; write one of them", key),
         "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
+  }
+
+  // The only path that leads through no list: it goes before the keys of lists' items, as
+  // tpu_config.num_shards before the one of a stage. nullopt: there is none, or several.
+  static std::optional<std::string> OnlyPlain(const std::vector<std::string>& paths) {
+    const auto is_plain = [](const std::string& path) { return path.find('[') == path.npos; };
+    if (std::count_if(paths.begin(), paths.end(), is_plain) != 1) return std::nullopt;
+    return *std::find_if(paths.begin(), paths.end(), is_plain);
   }
 
   // The parameter that is the key's whole value, as in ${params.rate}; or the path itself.
