@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <utility>
 
@@ -22,6 +23,31 @@ bool SameType(const Node& a, const Node& b) {
   const Node* const type_a = a.Find("type");
   const Node* const type_b = b.Find("type");
   return type_a == nullptr || type_b == nullptr || type_a->text == type_b->text;
+}
+
+// The keys that say which records a source reads, and those that say what is in them.
+constexpr std::array<std::string_view, 9> kRecords = {"filenames", "file_pattern", "file",
+                                                      "arrays",    "directory",    "images",
+                                                      "command",   "query",        "type"};
+constexpr std::array<std::string_view, 3> kContents = {"features", "parse_example",
+                                                       "parse_sequence_example"};
+
+// Whether the source above reads other records than the one below.
+bool ReadsOthers(const Node& below, const Node& above) {
+  return std::any_of(kRecords.begin(), kRecords.end(), [&](std::string_view key) {
+    const Node* const upper = above.Find(key);
+    const Node* const lower = below.Find(key);
+    return upper != nullptr && (lower == nullptr || FlowText(*lower) != FlowText(*upper));
+  });
+}
+
+// Whether the section above, an input or its source, is about other records than the one below, so
+// that features of the two are not to be mixed.
+bool IsOfOtherRecords(const Node& below, const Node& above) {
+  const Node* const upper = above.Find("source");
+  const Node* const lower = below.Find("source");
+  if (upper != nullptr && lower != nullptr) return ReadsOthers(*lower, *upper);
+  return above.Find("features") != nullptr && ReadsOthers(below, above);
 }
 
 bool IsOne(const Node& section, const OneOrNamed& of) {
@@ -147,10 +173,18 @@ Node Merged(Node below, Node above, std::span<const OneOrNamed> one_or_named) {
     above.earlier.push_back({FlowText(below), OriginText(below)});
     return above;
   }
+  const bool replaces = IsOfOtherRecords(below, above);
   for (Node& child : above.children) {
     Node* const covered = below.Find(child.key);
     if (covered == nullptr) continue;
-    child = Merged(std::move(*covered), std::move(child));
+    const bool is_contents =
+        std::find(kContents.begin(), kContents.end(), child.key) != kContents.end();
+    if (replaces && is_contents) {
+      child.earlier = std::move(covered->earlier);
+      child.earlier.push_back({FlowText(*covered), OriginText(*covered)});
+    } else {
+      child = Merged(std::move(*covered), std::move(child));
+    }
     below.children.erase(below.children.begin() + (covered - below.children.data()));
   }
   // The order of the file above stays, then comes what it does not name.
