@@ -1,12 +1,16 @@
 #include "cli/job/model_check.h"
 
+#include <algorithm>
+
 #include "cli/job/job.h"
+#include "cli/job/outside_code.h"
 #include "core/base/faults.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
+#include "data/sources/live_source.h"
 
 namespace tpuest::cli {
 namespace {
@@ -36,9 +40,30 @@ std::vector<ModeInput> ModeInputs(const Job& job) {
   return inputs;
 }
 
+// Whether a generator feeds the input, which only a run starts.
+bool StartsProgram(const Job& job, const std::string& input_fn) {
+  const std::string section = fmt::format("input_fns.{}.", input_fn);
+  const std::vector<Fault> programs = OutsideCodeOf(job);
+  return std::any_of(programs.begin(), programs.end(),
+                     [&](const Fault& fault) { return fault.key.starts_with(section); });
+}
+
+// What the model is fed with: as the job says it, or as the input's files do. nullopt: only its
+// program says it, or its files are not here or damaged, as they may be on the machine that trains.
+std::optional<StreamSpec> SpecOf(const Job& job, const ModeInput& input) {
+  const InputFnOptions& options = job.input_fns.at(input.input_fn);
+  if (std::optional<StreamSpec> known = KnownSpec(options, input.input_fn)) return known;
+  if (IsLive(options.source) || StartsProgram(job, input.input_fn)) return std::nullopt;
+  try {
+    return MakeInputFn(options, input.input_fn)({.mode = input.mode})->spec();
+  } catch (const Error& error) {
+    if (error.code() != Code::kData) throw;
+    return std::nullopt;
+  }
+}
+
 void Build(const Job& job, const ModeInput& input) {
-  const std::optional<StreamSpec> spec =
-      KnownSpec(job.input_fns.at(input.input_fn), input.input_fn);
+  const std::optional<StreamSpec> spec = SpecOf(job, input);
   if (!spec || !input.batch_size) return;
   const EstimatorOptions& estimator = job.estimator;
   const int replicas = ReplicasOf(estimator);

@@ -183,8 +183,15 @@ class Input {
   [[nodiscard]] bool HasFormula(size_t stage) const {
     return !original_.stages[stage].filter.empty() || !original_.stages[stage].take_while.empty();
   }
+  static void CheckMap(const std::vector<MapOptions>& map) {
+    for (const MapOptions& step : map) {
+      if (const auto* const expr = std::get_if<ExprMap>(&step)) nn::CheckFormula(expr->value);
+    }
+  }
   // What can be told without the columns.
   void CheckFormulas() const {
+    CheckMap(original_.map);
+    for (const StageOptions& stage : original_.stages) CheckMap(stage.map);
     if (!original_.filter.empty()) nn::CheckFormula(original_.filter);
     for (const StageOptions& stage : original_.stages) {
       if (!stage.filter.empty()) nn::CheckFormula(stage.filter);
