@@ -2,6 +2,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/nn/global_step.h"
 #include "core/nn/job_place.h"
 #include "core/nn/optimizers/keras_updates.h"
@@ -175,6 +176,10 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
     });
     updates.insert(updates.end(), part.updates.begin(), part.updates.end());
     if (!result.learning_rate.valid()) result = part.result;
+  }
+  if (!result.learning_rate.valid()) {
+    throw Error(Code::kUsage, "the model's optimizers have nothing to train beside its tables",
+                "a model of layers with one `optimizer` may have tables alone");
   }
   if (options.gradient_norm && !result.gradient_norm.valid()) {
     std::vector<Trained> summed = all.model;

@@ -85,7 +85,7 @@ AllGradients ComputeGradients(Value loss, const MinimizeOptions& options) {
     const bool is_table = options.tables.Find(variables[i]->name) != nullptr;
     (is_table ? all.tables : all.model).push_back({variables[i], gradients[i]});
   }
-  if (all.model.empty()) {
+  if (all.model.empty() && all.tables.empty()) {
     std::vector<std::string> names;
     for (const Variable* const variable : variables) names.push_back(variable->name);
     throw Error(Code::kUsage,
@@ -234,6 +234,11 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
       optimizer);
   CheckArguments(gradients);
   const bool is_measured = gradients.clip_by_global_norm || options.gradient_norm;
+  if (trained.empty()) {  // the model has tables alone
+    result.learning_rate = LearningRateAt(graph, rate, options.steps_per_epoch);
+    if (is_measured) result.gradient_norm = graph.ScalarOf(DType::kFloat, 0);
+    return {};
+  }
   if (is_measured) SumInLookups(trained);
   std::optional<GradientAccumulation> accumulation;
   if (gradients.gradient_accumulation_steps > 1) {
