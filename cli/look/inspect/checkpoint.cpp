@@ -7,6 +7,7 @@
 #include "cli/look/inspect/tensor_statistics.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
+#include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/slot_names.h"
@@ -45,11 +46,41 @@ Json VariableJson(const Tensor& tensor) {
           {"value", JsonOf(tensor)}};
 }
 
+// The key of the tensor that a name stands for: its key, which in an object-based checkpoint may
+// end before /.ATTRIBUTES; or the variable's name, and NAME/SLOT for its slot. Error kCheckpoint
+// for none and for several.
+std::string KeyOf(const BundleReader& reader, const std::string& name) {
+  constexpr const char* kValueOf = "/.ATTRIBUTES/VARIABLE_VALUE";
+  for (const std::string& key : {name, name + kValueOf}) {
+    if (reader.Has(key)) return key;
+  }
+  std::vector<std::string> keys;
+  std::vector<std::string> known = reader.Names();
+  for (const auto& [key, note] : NotesOf(reader)) {
+    const std::string own =
+        note.slot.empty() ? note.variable : fmt::format("{}/{}", note.variable, note.slot);
+    if (own.empty() || !reader.Has(key)) continue;
+    known.push_back(own);
+    if (own == name) keys.push_back(key);
+  }
+  if (keys.size() == 1) return keys.front();
+  if (keys.size() > 1) {
+    throw Error(
+        Code::kCheckpoint,
+        fmt::format("{}: \"{}\" is the name of {} variables", reader.prefix(), name, keys.size()),
+        "name one of their keys: " + Join(keys, ", "));
+  }
+  const std::optional<std::string> near = Nearest(name, known);
+  throw Error(Code::kCheckpoint, fmt::format("{}: has no \"{}\"", reader.prefix(), name),
+              near ? fmt::format("did you mean \"{}\"?", *near)
+                   : "without --value its variables are listed");
+}
+
 // One variable's value alone; of several each behind its name.
 int ShowValues(const InspectInvocation& invocation, const BundleReader& reader) {
   const std::vector<std::string>& names = invocation.values;
   std::vector<Tensor> tensors;
-  for (const std::string& name : names) tensors.push_back(reader.Read(name));
+  for (const std::string& name : names) tensors.push_back(reader.Read(KeyOf(reader, name)));
   if (invocation.json) {
     Json document = {{"kind", names.size() == 1 ? "variable" : "variables"}};
     if (names.size() == 1) {
@@ -64,7 +95,8 @@ int ShowValues(const InspectInvocation& invocation, const BundleReader& reader) 
     return 0;
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    fmt::print("{}{}\n", names.size() == 1 ? "" : names[i] + ": ", JsonOf(tensors[i]).dump());
+    fmt::print("{}{}\n", names.size() == 1 ? "" : names[i] + ": ",
+               JsonOf(tensors[i]).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   return 0;
 }
