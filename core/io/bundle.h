@@ -87,7 +87,8 @@ class BundleReader {
   [[nodiscard]] const std::string& prefix() const;
   // nullptr: what is read is what stands in the files.
   [[nodiscard]] const Increment* increment() const;
-  // Every tensor's name, sorted; one that is stored in slices appears once.
+  // Every tensor's name, sorted; one that is stored in slices appears once. A slot in parts
+  // (slice_key.h) appears under the name of part 0, and reads whole under that of any part.
   [[nodiscard]] const std::vector<std::string>& Names() const;
   [[nodiscard]] bool Has(std::string_view name) const;
   // Errors if there is no such tensor name the nearest one. A dtype that tpuest lacks is kInvalid.

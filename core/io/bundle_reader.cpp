@@ -2,6 +2,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -133,8 +134,11 @@ struct BundleReader::State {
   std::mutex mutex;  // guards shards
   std::map<int, std::unique_ptr<DataShard>> shards;
   std::unique_ptr<const Increment> increment;
+  // The entries that together hold a slot in parts (slice_key.h), by the name of each of them.
+  std::map<std::string, std::vector<std::string>, std::less<>> parts;
 
   void CheckHeader() const;
+  void JoinParts();
   void ReadThroughBase();
   // The increment, where it has the entry.
   [[nodiscard]] const Increment* IncrementWith(std::string_view name) const {
@@ -159,6 +163,9 @@ struct BundleReader::State {
   [[nodiscard]] Tensor ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
                                    const DataShard& shard, Shape shape, uint64_t elements);
   [[nodiscard]] Tensor ReadSlices(const pb::BundleEntryProto& entry, std::string_view name);
+  // The entries whose slices make up the tensor: its own, or those of all of its parts.
+  [[nodiscard]] std::vector<std::pair<std::string, pb::BundleEntryProto>> SlicedEntries(
+      const pb::BundleEntryProto& entry, std::string_view name) const;
 };
 
 const TableEntry* BundleReader::State::Find(std::string_view key) const {
@@ -295,25 +302,63 @@ Tensor BundleReader::State::ReadSlices(const pb::BundleEntryProto& entry, std::s
   if (SizeOf(dtype) == 0) refuse("and its type is not of numbers");
   if (!elements) refuse(fmt::format("and its shape is {}", shape.Text()));
   // All are read before room is made for the whole, which is then known to be no lie.
-  std::vector<std::pair<std::vector<SliceExtent>, Tensor>> parts;
+  std::vector<std::pair<std::vector<SliceExtent>, Tensor>> slices;
   uint64_t covered = 0;
-  for (const pb::TensorSliceProto& slice : entry.slices()) {
-    const Slice place = PlaceOf(slice, shape, refuse);
-    const TableEntry* const found = Find(SliceKey(name, place.key));
-    if (found == nullptr) refuse("and one of them is missing");
-    const pb::BundleEntryProto part = Parse(*found, name);
-    if (part.dtype() != entry.dtype() || FromProto(part.shape()) != place.shape) {
-      refuse("and one of them has another type or shape");
+  for (const auto& [holder, sliced] : SlicedEntries(entry, name)) {
+    for (const pb::TensorSliceProto& slice : sliced.slices()) {
+      const Slice place = PlaceOf(slice, shape, refuse);
+      const TableEntry* const found = Find(SliceKey(holder, place.key));
+      if (found == nullptr) refuse("and one of them is missing");
+      const pb::BundleEntryProto part = Parse(*found, holder);
+      if (part.dtype() != entry.dtype() || FromProto(part.shape()) != place.shape) {
+        refuse("and one of them has another type or shape");
+      }
+      slices.emplace_back(place.key, ReadEntry(part, holder));
+      covered += static_cast<uint64_t>(place.shape.elements());
     }
-    parts.emplace_back(place.key, ReadEntry(part, name));
-    covered += static_cast<uint64_t>(place.shape.elements());
   }
   if (covered != *elements) {
     refuse(fmt::format("which hold {} of its {} values", covered, *elements));
   }
   Tensor tensor(dtype, std::move(shape));
-  for (const auto& [extents, part] : parts) CopySlice(part, extents, tensor);
+  for (const auto& [extents, slice] : slices) CopySlice(slice, extents, tensor);
   return tensor;
+}
+
+std::vector<std::pair<std::string, pb::BundleEntryProto>> BundleReader::State::SlicedEntries(
+    const pb::BundleEntryProto& entry, std::string_view name) const {
+  const auto joined = parts.find(name);
+  if (joined == parts.end()) return {{std::string(name), entry}};
+  std::vector<std::pair<std::string, pb::BundleEntryProto>> entries;
+  for (const std::string& part : joined->second) entries.emplace_back(part, Entry(part));
+  return entries;
+}
+
+// The parts of a slot read as one tensor under the name of each; the first part's is listed.
+void BundleReader::State::JoinParts() {
+  const auto is_slice_of = [&](const pb::BundleEntryProto& whole, const std::string& name) {
+    const pb::BundleEntryProto entry = Entry(name);
+    const Shape shape = FromProto(entry.shape());
+    if (entry.slices_size() != 1 || entry.dtype() != whole.dtype() ||
+        shape != FromProto(whole.shape())) {
+      return false;
+    }
+    const Refusal refuse{fmt::format("{}: \"{}\" is stored in slices, ", prefix, name)};
+    return PlaceOf(entry.slices(0), shape, refuse).shape != shape;
+  };
+  std::set<std::string> others;
+  for (auto& [first, names_of_others] : OtherParts(names)) {
+    const pb::BundleEntryProto whole = Entry(first);
+    if (!is_slice_of(whole, first)) continue;
+    std::vector<std::string> all = {first};
+    for (const std::string& name : names_of_others) {
+      if (!is_slice_of(whole, name)) continue;
+      all.push_back(name);
+      others.insert(name);
+    }
+    for (const std::string& name : all) parts[name] = all;
+  }
+  std::erase_if(names, [&](const std::string& name) { return others.contains(name); });
 }
 
 void BundleReader::State::CheckHeader() const {
@@ -354,6 +399,7 @@ BundleReader::BundleReader(std::string prefix, bool as_written)
   for (const TableEntry& entry : state_->entries) {
     if (!entry.key.empty() && !IsSliceKey(entry.key)) state_->names.push_back(entry.key);
   }
+  state_->JoinParts();
   if (!as_written) state_->ReadThroughBase();
 }
 

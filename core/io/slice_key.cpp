@@ -2,6 +2,10 @@
 
 #include <array>
 #include <bit>
+#include <optional>
+#include <set>
+
+#include "core/base/whole_number.h"
 
 namespace tpuest {
 namespace {
@@ -38,6 +42,24 @@ void AppendSigned(std::string& key, int64_t value) {
   key.append(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(n));
 }
 
+// "w/part_0/Ftrl" for "w/part_2/Ftrl"; nullopt for a name without a part, or of part 0.
+std::optional<std::string> NameOfFirstPart(std::string_view name) {
+  for (size_t end = name.rfind('/'); end != std::string_view::npos && end > 0;) {
+    const size_t slash = name.rfind('/', end - 1);
+    if (slash == std::string_view::npos) return std::nullopt;
+    const std::string_view folder = name.substr(slash + 1, end - slash - 1);
+    for (const std::string_view word : {"part_", "t_"}) {
+      if (!folder.starts_with(word)) continue;
+      const std::optional<int64_t> part = WholeNumber<int64_t>(folder.substr(word.size()));
+      if (!part || *part < 1) continue;
+      std::string first(name.substr(0, slash + 1 + word.size()));
+      return first.append("0").append(name.substr(end));
+    }
+    end = slash;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string SliceKey(std::string_view name, const std::vector<SliceExtent>& slice) {
@@ -50,6 +72,16 @@ std::string SliceKey(std::string_view name, const std::vector<SliceExtent>& slic
     AppendSigned(key, extent.length);
   }
   return key;
+}
+
+std::map<std::string, std::vector<std::string>> OtherParts(const std::vector<std::string>& names) {
+  const std::set<std::string_view> all(names.begin(), names.end());
+  std::map<std::string, std::vector<std::string>> others;
+  for (const std::string& name : names) {
+    std::optional<std::string> first = NameOfFirstPart(name);
+    if (first && all.contains(*first)) others[*std::move(first)].push_back(name);
+  }
+  return others;
 }
 
 }  // namespace tpuest

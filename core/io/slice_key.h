@@ -4,6 +4,7 @@
 // sort as (0, name, rank, start and length of each dimension).
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,5 +23,21 @@ struct SliceExtent {
 [[nodiscard]] inline bool IsSliceKey(std::string_view key) {
   return !key.empty() && key.front() == '\0';
 }
+
+// Slots of a variable in parts, as tf.train's optimizers save them beside a partitioner (parameter
+// servers): the parts of the variable are slices of one tensor, "w", but each part's slot is a
+// tensor of its own, of the whole variable's shape, that holds one slice:
+//
+//   "w"              [13, 1]  slices of rows 0-4, 5-8 and 9-12
+//   "w/part_0/Ftrl"  [13, 1]  a slice of rows 0-4
+//   "w/part_1/Ftrl"  [13, 1]  a slice of rows 5-8
+//   "w/part_2/Ftrl"  [13, 1]  a slice of rows 9-12
+//
+// DNN estimators of version 1 call the parts "t_0", "t_1", ...
+//
+// The names that differ in the number of their part only, by that of part 0, which is among `names`
+// too: {"w/part_0/Ftrl": ["w/part_1/Ftrl", "w/part_2/Ftrl"]}.
+[[nodiscard]] std::map<std::string, std::vector<std::string>> OtherParts(
+    const std::vector<std::string>& names);
 
 }  // namespace tpuest

@@ -204,7 +204,7 @@ def go_on(folder, make, config):
         return estimator.evaluate(whole_set, steps=1)
 
 
-def train(name, make, as_meta=True, input_fn=input_fn):
+def train(name, make, as_meta=True, input_fn=input_fn, has_graph=True):
     if sys.argv[1:] and name not in sys.argv[1:]:
         return
     folder = os.path.join(HERE, name)
@@ -223,7 +223,12 @@ def train(name, make, as_meta=True, input_fn=input_fn):
     print(name, estimator.evaluate(whole_set, steps=1))
     print(name, go_on(folder, make, config))
     shutil.rmtree(os.path.join(folder, "eval"))
-    shrink(folder, as_meta)
+    if has_graph:
+        shrink(folder, as_meta)
+        return
+    for pattern in ("graph.pbtxt", "*.meta", "events*"):
+        for path in glob.glob(os.path.join(folder, pattern)):
+            os.remove(path)
 
 
 def main():
@@ -317,6 +322,23 @@ def main():
         lambda config: version_1.BaselineClassifier(
             n_classes=3, optimizer=optimizers.MomentumOptimizer(0.01, 0.9), config=config
         ),
+    )
+    parts = tf.compat.v1.fixed_size_partitioner(3)
+    train(
+        "v1_linear_parts",
+        lambda config: version_1.LinearClassifier([sex, town, fare], config=config, partitioner=parts),
+        has_graph=False,
+    )
+    train(
+        "v1_dnn_parts",
+        lambda config: version_1.DNNClassifier(
+            [4],
+            [age, COLUMN.embedding_column(town, 3)],
+            optimizer=optimizers.AdamOptimizer(0.01),
+            config=config,
+            input_layer_partitioner=parts,
+        ),
+        has_graph=False,
     )
     with open(os.path.join(HERE, "ports.txt"), "w") as file:
         file.write("Southampton\nCherbourg\n")
