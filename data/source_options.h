@@ -356,6 +356,44 @@ struct JsonLinesSource : FilesSource {
   }
 };
 
+// Rows of libsvm, XGBoost and LightGBM: "label index:value ... # comment". Columns: `label`,
+// `index` int64 [?] and `value` float32 [?], which weighted_categorical_column takes, and, where
+// there are weights, `weight` float32.
+struct LibsvmSource : FilesSource {
+  static constexpr std::string_view kType = "libsvm";
+  static constexpr std::string_view kSummary = "rows of label and index:value pairs";
+  std::optional<FileNames> weights;
+  std::optional<std::string> label_dtype;
+  int64_t base = 0;
+  std::optional<int64_t> size;
+  // These are no keys of a job: whether the input_fn's labels are `label` where it names none, and
+  // whether each row weighs 1, for a file that stands in for one with weights (other_file.h).
+  bool names_label = true;
+  bool weight_is_one = false;
+
+  template <class V>
+  void Visit(V& v) {
+    v("file", filenames,
+      {.help = "file, shell pattern or a list of them, read in this order; -: standard input",
+       .required = true,
+       .input_path = true});
+    v("weights", weights,
+      {.help =
+           "files of one number a row, one for each file: the column `weight`; null: FILE.weight "
+           "if it exists; []: none",
+       .input_path = true});
+    v("label_dtype", label_dtype,
+      {.help = "type of the labels; null: int64 if all are whole numbers, otherwise float32",
+       .values = {"int64", "float32"}});
+    v("base", base, {.help = "first index of the file, 0 or 1; `index` counts from 0"});
+    v("size", size,
+      {.help = "number of indices; a row with an index beyond them is an error; null: any number"});
+    v("compression_type", compression_type,
+      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+    VisitRange(v);
+  }
+};
+
 // tf.data.FixedLengthRecordDataset. Column: `record`, a string [] of record_bytes bytes.
 struct FixedLengthSource : FilesSource {
   static constexpr std::string_view kType = "FixedLengthRecordDataset";
@@ -459,9 +497,9 @@ struct SqlSource : RecordRange {
 
 // Sources that zip takes.
 using PlainSourceTypes =
-    std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
-                 NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
-                 SlicesSource, RangeSource, SqlSource>;
+    std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, LibsvmSource,
+                 FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource,
+                 ImageFolderSource, SlicesSource, RangeSource, SqlSource>;
 using PlainSource = OneOf<PlainSourceTypes>;
 
 // Dataset.zip: record i of each dataset, side by side, as many as the shortest has. Columns: those
@@ -479,9 +517,10 @@ struct ZipSource : RecordRange {
 };
 
 using SourceOptionsTypes =
-    std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, FixedLengthSource,
-                 NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource, ImageFolderSource,
-                 SlicesSource, RangeSource, GeneratorSource, SqlSource, ZipSource>;
+    std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, LibsvmSource,
+                 FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource,
+                 ImageFolderSource, SlicesSource, RangeSource, GeneratorSource, SqlSource,
+                 ZipSource>;
 using SourceOptions = OneOf<SourceOptionsTypes>;
 
 extern template class OneOf<PlainSourceTypes>;

@@ -142,12 +142,14 @@ Card CardOf(const std::string& path, const ComparedRun& run) {
                   .Key("trained on", train + ".source.type")
                   .Key("files", train + ".source.filenames")
                   .Key("files", train + ".source.file_pattern")
+                  .Key("files", train + ".source.file")
                   .Text("as they were", At(record, "input"))
                   .Key("label", train + ".source.label_name")
                   .Key("label", train + ".labels")
                   .Key("evaluated on", eval + ".source.type")
                   .Key("its files", eval + ".source.filenames")
                   .Key("its files", eval + ".source.file_pattern")
+                  .Key("its files", eval + ".source.file")
                   .Take();
   const auto step = run.series.last_step();
   std::string when;

@@ -326,6 +326,8 @@ nn::Labels<std::string> LabelsOf(const InputFnOptions& options) {
     if (const auto* const column = std::get_if<std::string>(&*options.labels)) return *column;
     return nn::Labels<std::string>(std::get<LabelColumns>(*options.labels));
   }
+  const auto* const libsvm = std::get_if<LibsvmSource>(&options.source);
+  if (libsvm != nullptr && libsvm->names_label) return std::string("label");
   const auto* const csv = std::get_if<CsvSource>(&options.source);
   return csv == nullptr || !csv->label_name ? nn::Labels<std::string>() : *csv->label_name;
 }

@@ -74,8 +74,8 @@ struct InputPlan {
   [[nodiscard]] StreamSpec spec() const;
 };
 
-// The columns of the labels, by head: `labels`, or what a CSV source's label_name says; none
-// without either.
+// The columns of the labels, by head: `labels`, or what the source says (a CSV source's label_name,
+// libsvm's `label`); none without either.
 [[nodiscard]] nn::Labels<std::string> LabelsOf(const InputFnOptions& options);
 
 // Plans the batch that has the truth of the filter, or of a stage's formula, bool [rows], as its

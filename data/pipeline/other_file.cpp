@@ -88,6 +88,7 @@ class OtherFile {
     return std::holds_alternative<CsvSource>(options_.source) ||
            std::holds_alternative<TextLineSource>(options_.source) ||
            std::holds_alternative<JsonLinesSource>(options_.source) ||
+           std::holds_alternative<LibsvmSource>(options_.source) ||
            std::holds_alternative<TFRecordSource>(options_.source);
   }
 
@@ -249,6 +250,16 @@ class OtherFile {
     }
     std::erase_if(source.features,
                   [&](const auto& feature) { return !needed_.contains(feature.first); });
+    SetFile(source);
+  }
+
+  void SetFile(LibsvmSource& source, const std::vector<TensorSpec>& columns) const {
+    for (const TensorSpec& column : columns) {
+      if (column.name == "label") source.label_dtype = NameOf(column.dtype);
+      if (column.name == "weight") source.weight_is_one = true;
+    }
+    source.weights = FileNames(std::vector<std::string>());
+    source.names_label = false;
     SetFile(source);
   }
 

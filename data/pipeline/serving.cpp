@@ -440,6 +440,13 @@ class ExamplesStream final : public BatchStream {
   ExampleWriter writer_;
 };
 
+// Neither the input_fn nor its source names labels.
+void DropLabels(InputFnOptions& options) {
+  options.labels.reset();
+  if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
+  if (auto* const libsvm = std::get_if<LibsvmSource>(&options.source)) libsvm->names_label = false;
+}
+
 }  // namespace
 
 ServingInputReceiverFn ParsingServingInputReceiverFn(InputFnOptions options,
@@ -462,8 +469,7 @@ InputFn RawColumnsInputFn(InputFnOptions options, const std::string& name) {
   options.features = ParsingReceiver(options, name, std::nullopt).Columns();
   options.map.clear();
   options.stages.clear();
-  options.labels.reset();
-  if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
+  DropLabels(options);
   options.id.reset();
   options.forwarded.clear();
   return MakeWrappedInputFn(std::move(options), name, WrapSource(), std::move(original));
@@ -517,8 +523,7 @@ InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
   options.map = {rename};
   options.stages.clear();
   options.features = {std::string(kExamples)};
-  options.labels.reset();
-  if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
+  DropLabels(options);
   options.id.reset();
   options.forwarded.clear();
   const auto encoded = [dtypes = DTypesOf(spec)](AnySource source) -> AnySource {

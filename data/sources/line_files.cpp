@@ -14,17 +14,18 @@ std::string_view LineAt(std::string_view bytes, size_t begin) {
   return bytes.substr(begin, end == std::string_view::npos ? end : end - begin);
 }
 
-bool IsBlank(std::string_view line) {
-  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+bool IsBlank(std::string_view line, char comment) {
+  const size_t first = line.find_first_not_of(" \t\r");
+  return first == std::string_view::npos || (comment != '\0' && line[first] == comment);
 }
 
-std::vector<uint64_t> LinesOf(std::string_view bytes, bool skips_blank) {
+std::vector<uint64_t> LinesOf(std::string_view bytes, bool skips_blank, char comment) {
   std::vector<uint64_t> offsets;
   // The mark is no character of a format that blanks may stand in.
   size_t at = skips_blank && bytes.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   while (at < bytes.size()) {
     const std::string_view line = LineAt(bytes, at);
-    if (!skips_blank || !IsBlank(line)) offsets.push_back(at);
+    if (!skips_blank || !IsBlank(line, comment)) offsets.push_back(at);
     at += line.size() + 1;
   }
   return offsets;
@@ -32,10 +33,10 @@ std::vector<uint64_t> LinesOf(std::string_view bytes, bool skips_blank) {
 
 }  // namespace
 
-LineFiles::LineFiles(std::vector<std::unique_ptr<FileBytes>> files, bool skips_blank)
+LineFiles::LineFiles(std::vector<std::unique_ptr<FileBytes>> files, bool skips_blank, char comment)
     : files_(std::move(files)) {
   for (const auto& file : files_) {
-    offsets_.push_back(LinesOf(file->bytes(), skips_blank));
+    offsets_.push_back(LinesOf(file->bytes(), skips_blank, comment));
     starts_.push_back(starts_.back() + static_cast<int64_t>(offsets_.back().size()));
   }
 }

@@ -16,10 +16,15 @@ namespace tpuest {
 
 class LineFiles {
  public:
-  // `skips_blank`: lines of nothing but white space are no records.
-  LineFiles(std::vector<std::unique_ptr<FileBytes>> files, bool skips_blank);
+  // `skips_blank`: lines of nothing but white space are no records. With a `comment` neither are
+  // lines that have nothing before that character.
+  LineFiles(std::vector<std::unique_ptr<FileBytes>> files, bool skips_blank, char comment = '\0');
 
   [[nodiscard]] int64_t size() const { return starts_.back(); }
+  // The number of one file's records.
+  [[nodiscard]] int64_t SizeOf(size_t file) const {
+    return static_cast<int64_t>(offsets_[file].size());
+  }
   [[nodiscard]] std::vector<std::string> paths() const;
   // The bytes before its "\n". Any thread. Throws Error kData for a file that has become shorter.
   [[nodiscard]] std::string_view Line(int64_t index) const;

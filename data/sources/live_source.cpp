@@ -23,6 +23,7 @@
 #include "core/io/wire.h"
 #include "data/csv/row_decoder.h"
 #include "data/sources/json_rows.h"
+#include "data/sources/libsvm_rows.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
@@ -87,7 +88,7 @@ class LiveBytes {
   std::unique_ptr<ByteStream> inflated_;
 };
 
-enum class LiveFraming { kLines, kRows, kCsv, kRecords };
+enum class LiveFraming { kLines, kRows, kLibsvm, kCsv, kRecords };
 
 // Cuts what comes into records.
 class LiveRows {
@@ -132,10 +133,13 @@ class LiveRows {
   [[nodiscard]] int64_t line() const { return line_; }  // of the record that was given last
 
  private:
-  // Lines of nothing are no rows of JSON.
+  // Lines of nothing are no rows of JSON and libsvm, and comments are none of libsvm.
   [[nodiscard]] bool IsBlank(size_t size) const {
-    if (framing_ != LiveFraming::kRows || size == 0) return false;
-    return bytes_.ready().substr(0, size).find_first_not_of(" \t\r\n") == std::string_view::npos;
+    const bool is_libsvm = framing_ == LiveFraming::kLibsvm;
+    if ((framing_ != LiveFraming::kRows && !is_libsvm) || size == 0) return false;
+    const std::string_view line = bytes_.ready().substr(0, size);
+    const size_t first = line.find_first_not_of(" \t\r\n");
+    return first == std::string_view::npos || (is_libsvm && line[first] == '#');
   }
   // The bytes of the record that is there, its end included; 0 behind the last one, nullopt where
   // more bytes are needed.
@@ -267,6 +271,22 @@ class LiveJson final : public RowDecoder {
   JsonRows rows_;
 };
 
+class LiveLibsvm final : public RowDecoder {
+ public:
+  explicit LiveLibsvm(LibsvmRows rows) : rows_(std::move(rows)) {}
+  void Decode(std::string_view bytes, Row& row) const override {
+    const int64_t line = TakeLine(bytes);
+    while (bytes.ends_with('\n')) bytes.remove_suffix(1);
+    if (const auto fault = rows_.Read(bytes, 1, row)) {
+      throw Error(Code::kData, fault->message, fault->hint)
+          .At(LivePlace(line, bytes, fault->offset));
+    }
+  }
+
+ private:
+  LibsvmRows rows_;
+};
+
 class LiveCsv final : public RowDecoder {
  public:
   explicit LiveCsv(std::shared_ptr<const CsvRowReader> rows) : rows_(std::move(rows)) {}
@@ -311,6 +331,14 @@ std::unique_ptr<StreamedSource> OpenLive(const SourceOptions& options, const std
     return std::make_unique<LiveSource>(std::move(columns),
                                         std::make_unique<LiveRows>(LiveFraming::kRows),
                                         std::make_shared<LiveJson>(std::move(rows)));
+  }
+  if (const auto* const libsvm = std::get_if<LibsvmSource>(&options)) {
+    LibsvmRows rows(*libsvm, *DTypeFromName(libsvm->label_dtype.value_or("float32")),
+                    libsvm->weight_is_one);
+    std::vector<TensorSpec> columns = rows.Specs(key);
+    return std::make_unique<LiveSource>(std::move(columns),
+                                        std::make_unique<LiveRows>(LiveFraming::kLibsvm),
+                                        std::make_shared<LiveLibsvm>(std::move(rows)));
   }
   if (std::holds_alternative<TextLineSource>(options)) {
     return std::make_unique<LiveSource>(std::vector{TextColumn()},

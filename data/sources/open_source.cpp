@@ -65,6 +65,7 @@ AnySource OpenSource(const SourceOptions& options, bool cached, const std::strin
           [&](const CsvSource& o) { return slice(OpenCsv(o, key, errors), o); },
           [&](const TextLineSource& o) { return slice(OpenTextLines(o, key), o); },
           [&](const JsonLinesSource& o) { return slice(OpenJsonLines(o, key), o); },
+          [&](const LibsvmSource& o) { return slice(OpenLibsvm(o, key), o); },
           [&](const FixedLengthSource& o) { return slice(OpenFixedLength(o, key), o); },
           [&](const NpySource& o) { return slice(OpenNpy(o, key), o); },
           [&](const NpzSource& o) { return slice(OpenNpz(o, key), o); },
@@ -114,6 +115,9 @@ std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options
   if (std::holds_alternative<FixedLengthSource>(options)) return {{RecordColumn()}};
   if (const auto* json = std::get_if<JsonLinesSource>(&options))
     return KnownJsonColumns(*json, key);
+  if (const auto* libsvm = std::get_if<LibsvmSource>(&options)) {
+    return KnownLibsvmColumns(*libsvm, key);
+  }
   if (const auto* folder = std::get_if<ImageFolderSource>(&options)) {
     return KnownImageColumns(*folder, key);
   }

@@ -43,6 +43,8 @@ namespace tpuest {
                                                              const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenJsonLines(const JsonLinesSource& options,
                                                            const std::string& key);
+[[nodiscard]] std::shared_ptr<IndexedSource> OpenLibsvm(const LibsvmSource& options,
+                                                        const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenNpy(const NpySource& options,
                                                      const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenNpz(const NpzSource& options,
@@ -63,9 +65,11 @@ namespace tpuest {
 // Applies skip and take.
 [[nodiscard]] std::unique_ptr<StreamedSource> OpenGenerator(const GeneratorSource& options,
                                                             const std::string& key);
-// Columns that are known without a file: nullopt where types are found in the first rows.
+// Columns that are known without a file: nullopt where types are found in the rows.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownJsonColumns(
     const JsonLinesSource& options, const std::string& key);
+[[nodiscard]] std::optional<std::vector<TensorSpec>> KnownLibsvmColumns(const LibsvmSource& options,
+                                                                        const std::string& key);
 [[nodiscard]] std::vector<TensorSpec> GeneratorColumns(const GeneratorSource& options,
                                                        const std::string& key);
 [[nodiscard]] TensorSpec TextColumn();    // of TextLineDataset

@@ -105,6 +105,19 @@ TEST_CASE("seeking is exact over several CSV files") {
   CheckSeeksInEachOrder(options);
 }
 
+TEST_CASE("seeking is exact over several files of libsvm's rows") {
+  const TemporaryFolder folder;
+  std::string rows;
+  for (int i = 0; i < 9; ++i) rows += fmt::format("{} {}:1 {}:2\n# none\n", i % 2, i, i + 3);
+  WriteFileAtomically(folder.File("a-0"), rows, false);
+  WriteFileAtomically(folder.File("a-1"), rows, false);
+  LibsvmSource source;
+  source.filenames = folder.File("a-*");
+  InputFnOptions options;
+  options.source = source;
+  CheckSeeksInEachOrder(options);
+}
+
 TEST_CASE("seeking is exact in compressed files, which are read again") {
   const TemporaryFolder folder;
   WriteValues(folder.File("a-0"), 0, 7, Compression::kGzip);

@@ -1,5 +1,6 @@
-// Files that rows are read from: JSON lines, lines of text, records of so many bytes, NumPy's
-// arrays, alone and in archives. The first byte chooses; every value of every row is read.
+// Files that rows are read from: JSON lines, lines of text, libsvm's rows, records of so many
+// bytes, NumPy's arrays, alone and in archives. The first byte chooses; every value of every row is
+// read.
 
 #include "data/sources/open_source.h"
 #include "tests/fuzz/fuzz.h"
@@ -56,7 +57,7 @@ std::map<std::string, FeatureOptions> StatedFeatures() {
 void RunRows(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   const std::string compression = (choice & 8) != 0 ? "auto" : "";
-  switch (choice % 5) {
+  switch (choice % 6) {
     case 0: {
       JsonLinesSource json;
       json.filenames = {TheFiles().Put("t.jsonl", input)};
@@ -80,8 +81,18 @@ void RunRows(std::string_view input) {
     }
     case 3:
       return ReadAll(*OpenNpy({.arrays = {{"x", TheFiles().Put("x.npy", input)}}}, "source"));
-    default:
+    case 4:
       return ReadAll(*OpenNpz({.file = TheFiles().Put("x.npz", input)}, "source"));
+    default: {
+      LibsvmSource rows;
+      rows.filenames = {TheFiles().Put("t.svm", input)};
+      rows.compression_type = compression;
+      if ((choice & 16) != 0) rows.label_dtype = "float32";
+      if ((choice & 32) != 0) rows.weights = rows.filenames;
+      if ((choice & 64) != 0) rows.size = 100;
+      rows.base = choice / 128;
+      return ReadAll(*OpenLibsvm(rows, "source"));
+    }
   }
 }
 

@@ -184,11 +184,13 @@ def rows():
         b'{"m": [[1, 2], [3, -4e2]], "n": 7, "w": "one"}\n{"n": 8, "other": {"deep": [null]}}',
         b"a\rb\r\n\nc",
     ]
+    pairs = [b"1 3:0.5 10:-2e1 # a\n\n# none\n-1\n", b"+1.5\t1:.5 2:1\r\n0 99:7", b"2\n1 # x\n"]
     return (
-        choices(lines, [0, 40, 80, 1])
-        + choices(lines, [2, 127])
+        choices(lines, [0, 24, 48, 1])
+        + choices(lines, [2, 134])
         + choices(arrays, [3])
         + choices([archive.getvalue()], [4])
+        + choices(pairs, [5, 53, 95, 197])
     )
 
 
