@@ -10,6 +10,7 @@
 #include "core/estimator/options/export_options.h"
 #include "data/pipeline/image_receiver.h"
 #include "data/pipeline/input_fn.h"
+#include "data/pipeline/optional_features.h"
 #include "data/pipeline/serving.h"
 
 namespace tpuest::cli {
@@ -72,10 +73,33 @@ std::map<std::string, FeatureOptions> WindowFeatures(const Job& job, const std::
   return features;
 }
 
+// Lets requests lack what the input's records may lack: the same values stand in. Records of
+// tf.Examples are requests themselves, so that types and shapes are the input's, too.
+void TakeDefaults(const InputFnOptions& input, const std::string& input_fn,
+                  std::map<std::string, FeatureOptions>& features) {
+  for (auto& [name, optional] : OptionalFeatures(input, input_fn)) {
+    const auto found = features.find(name);
+    if (found == features.end()) continue;
+    FixedLenFeature feature = optional;
+    if (input.parse_example.empty()) {
+      if (const auto* const fixed = std::get_if<FixedLenFeature>(&found->second)) {
+        feature.shape = fixed->shape;
+      }
+      feature.dtype = std::visit([](const auto& f) { return f.dtype; }, found->second);
+    }
+    // Only a text is the default of texts.
+    if ((feature.dtype == "string") != (optional.dtype == "string")) continue;
+    found->second = std::move(feature);
+  }
+}
+
 // The features that a parsing receiver reads by themselves; none: it reads the input's columns.
-std::map<std::string, FeatureOptions> RequestFeatures(const Job& job, const std::string& input_fn) {
+std::map<std::string, FeatureOptions> RequestedFeatures(const Job& job,
+                                                        const std::string& input_fn) {
   std::map<std::string, FeatureOptions> features = ColumnFeatures(job);
-  return features.empty() ? WindowFeatures(job, input_fn) : features;
+  if (features.empty()) return WindowFeatures(job, input_fn);
+  TakeDefaults(job.input_fns.at(input_fn), input_fn, features);
+  return features;
 }
 
 // The receiver that is given, or the job's rule. Only the rule asks what tf.Examples would hold, of
@@ -101,7 +125,7 @@ ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyRe
   if (const auto* const image = std::get_if<ImageBytesReceiver>(&receiver)) {
     return ImageBytesReceiverFn(input, input_fn, image->interpolation, batch_size);
   }
-  const std::map<std::string, FeatureOptions> columns = RequestFeatures(job, input_fn);
+  const std::map<std::string, FeatureOptions> columns = RequestedFeatures(job, input_fn);
   const Widths widths = WidthsOf(input, input_fn);
   ServingInputReceiverFn parsing =
       columns.empty() ? ParsingServingInputReceiverFn(input, input_fn, batch_size)
@@ -211,11 +235,18 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
   if (std::holds_alternative<RawReceiver>(ReceiverFor(job, receiver))) {
     return {.records = records, .input_fn = std::move(features)};  // requests are the features
   }
-  const std::map<std::string, FeatureOptions> columns = RequestFeatures(job, input);
+  const std::map<std::string, FeatureOptions> columns = RequestedFeatures(job, input);
   // A receiver of columns has no map steps: a request holds what they made.
   const bool computes = !options.map.empty() || !options.stages.empty();
-  InputFn examples = !columns.empty() && computes ? FeaturesAsExamples(features, columns)
-                                                  : SerializedInputFn(options, input, columns);
+  InputFn examples;
+  if (!columns.empty()) {
+    examples = computes ? FeaturesAsExamples(features, columns)
+                        : SerializedInputFn(options, input, columns);
+  } else {
+    std::map<std::string, FeatureOptions> optional;
+    for (const auto& [name, feature] : OptionalFeatures(options, input)) optional[name] = feature;
+    examples = SerializedInputFn(options, input, optional);
+  }
   return {.records = records,
           .input_fn = std::move(features),
           .serialized_input_fn = std::move(examples)};

@@ -1,5 +1,7 @@
 #include "data/examples/example_encoder.h"
 
+#include <algorithm>
+
 #include "core/ops/elementwise.h"
 #include "data/examples/map_nodes.h"
 
@@ -53,16 +55,36 @@ void WriteFeature(ExampleWriter& writer, std::string_view key, DType as, DType d
   });
 }
 
-ExampleEncoder::ExampleEncoder(std::vector<TensorSpec> columns,
-                               const std::map<std::string, DType>& dtypes)
-    : columns_(std::move(columns)) {
+bool IsDefault(const RequestFeature& feature, DType dtype, const Values& values) {
+  const Tensor& value = feature.default_value;
+  if (!value.valid() || values.count != value.elements()) return false;
+  const auto count = static_cast<size_t>(values.count);
+  if (dtype == DType::kString) {
+    if (value.dtype() != DType::kString) return false;
+    const auto* const texts = static_cast<const std::string_view*>(values.data);
+    return std::equal(texts, texts + count, value.strings().begin());
+  }
+  if (value.dtype() == DType::kString) return false;
+  bool is_default = true;
+  DispatchDType(dtype, [&]<class T>() {
+    const auto* const numbers = static_cast<const T*>(values.data);
+    for (size_t i = 0; i < count; ++i) {
+      is_default =
+          is_default && ConvertTo<double>(numbers[i]) == value.AsDouble(static_cast<int64_t>(i));
+    }
+  });
+  return is_default;
+}
+
+ExampleEncoder::ExampleEncoder(std::vector<TensorSpec> columns, RequestFeatures requests)
+    : columns_(std::move(columns)), requests_(std::move(requests)) {
   for (const TensorSpec& column : columns_) {
     EncodedColumn as = EncodingOf(column);
-    const auto wanted = dtypes.find(column.name);
+    const auto wanted = requests_.find(column.name);
     // A string stays a string, whatever is asked for: only numbers change their kind.
     const bool numbers = as.dtype != DType::kString;
-    if (numbers && wanted != dtypes.end() && wanted->second != DType::kString) {
-      as.dtype = wanted->second;
+    if (numbers && wanted != requests_.end() && wanted->second.dtype != DType::kString) {
+      as.dtype = wanted->second.dtype;
     }
     encoded_.push_back(std::move(as));
   }
@@ -78,6 +100,8 @@ void ExampleEncoder::Add(const TensorSpec& column, const EncodedColumn& as, cons
   if (IsRawBytes(column)) {
     return writer_.Bytes(as.key, std::string_view(static_cast<const char*>(values.data), count));
   }
+  const auto request = requests_.find(column.name);
+  if (request != requests_.end() && IsDefault(request->second, column.dtype, values)) return;
   WriteFeature(writer_, as.key, as.dtype, column.dtype, values);
 }
 

@@ -31,13 +31,20 @@ struct EncodedColumn {
 void WriteFeature(ExampleWriter& writer, std::string_view key, DType as, DType dtype,
                   const Values& values);
 
+// How a request holds a feature: numbers are float or int64, and a value that is the default, of
+// that dtype, is left out. Without a default (an invalid tensor) it is always there.
+struct RequestFeature {
+  DType dtype = DType::kInvalid;
+  Tensor default_value;
+};
+using RequestFeatures = std::map<std::string, RequestFeature>;
+[[nodiscard]] bool IsDefault(const RequestFeature& feature, DType dtype, const Values& values);
+
 // Writes rows as tf.Examples. Belongs to one thread.
 class ExampleEncoder {
  public:
-  // Numbers of the columns in `dtypes` are written as float or int64, as `dtypes` says; others as
-  // EncodingOf says.
-  explicit ExampleEncoder(std::vector<TensorSpec> columns,
-                          const std::map<std::string, DType>& dtypes = {});
+  // Columns are written as `requests` says, others as EncodingOf says.
+  explicit ExampleEncoder(std::vector<TensorSpec> columns, RequestFeatures requests = {});
   // The serialized tf.Example of a row with these columns.
   [[nodiscard]] std::string Encode(const Row& row);
 
@@ -46,6 +53,7 @@ class ExampleEncoder {
 
   std::vector<TensorSpec> columns_;
   std::vector<EncodedColumn> encoded_;
+  RequestFeatures requests_;
   ExampleWriter writer_;
 };
 

@@ -74,6 +74,12 @@ std::string Found(const FeatureView& feature) {
 
 }  // namespace
 
+Tensor DefaultTensor(const FixedLenFeature& feature, const std::string& key) {
+  if (!feature.default_value) return {};
+  return DefaultOf(*feature.default_value, FeatureDType(feature.dtype, key),
+                   FeatureShape(feature.shape, key), key + ".default_value");
+}
+
 ExampleParser::ExampleParser(const std::map<std::string, FeatureOptions>& features,
                              const std::string& key) {
   for (const auto& [name, options] : features) {

@@ -28,6 +28,10 @@ struct ParsedExample {
   int64_t parses = 0;
 };
 
+// The default of a feature, of its dtype and shape; invalid where it has none. `key` is the
+// feature's, for errors.
+[[nodiscard]] Tensor DefaultTensor(const FixedLenFeature& feature, const std::string& key);
+
 // Parses features by their declared types and shapes. Immutable; shared by the workers.
 class ExampleParser {
  public:

@@ -15,12 +15,14 @@
 #include "data/examples/map_nodes.h"
 #include "data/pipeline/input_fn.h"
 #include "data/pipeline/map_graph.h"
+#include "data/pipeline/optional_features.h"
 #include "data/sources/open_source.h"
 
 namespace tpuest {
 namespace {
 
 constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
+constexpr std::string_view kInputFns = "input_fns.";
 
 Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
   return graph.Placeholder(DType::kString, Shape({batch.value_or(kUnknownDim)}),
@@ -234,6 +236,8 @@ class ParsingReceiver {
   [[nodiscard]] Parsed Decoded(Value examples, const std::vector<TensorSpec>& read,
                                const std::set<size_t>& roots) const {
     if (std::holds_alternative<TFRecordSource>(options_.source)) return {{{0, examples}}, {}};
+    const std::map<std::string, FixedLenFeature> optional =
+        OptionalFeatures(options_, key_.substr(kInputFns.size()));
     std::map<std::string, std::pair<size_t, ops::DenseFeature>> by_key;
     std::vector<ops::VarLenFeature> lists;
     std::vector<size_t> list_columns;
@@ -244,7 +248,10 @@ class ParsingReceiver {
         continue;
       }
       const EncodedColumn encoded = EncodingOf(read[root]);
-      by_key[encoded.key] = {root, {encoded.key, encoded.dtype, encoded.shape, Tensor()}};
+      const auto gap = optional.find(encoded.key);
+      Tensor value;
+      if (gap != optional.end()) value = DefaultTensor(gap->second, key_);
+      by_key[encoded.key] = {root, {encoded.key, encoded.dtype, encoded.shape, std::move(value)}};
     }
     std::vector<ops::DenseFeature> features;
     for (const auto& [key, feature] : by_key) features.push_back(feature.second);
@@ -321,15 +328,15 @@ class ParsingReceiver {
 // The rows of a source as one column of tf.Examples, made anew at each read.
 class EncodedSource final : public IndexedSource {
  public:
-  EncodedSource(std::shared_ptr<IndexedSource> source, std::map<std::string, DType> dtypes)
+  EncodedSource(std::shared_ptr<IndexedSource> source, RequestFeatures requests)
       : IndexedSource({SerializedColumn()}, source->files()),
         source_(std::move(source)),
-        dtypes_(std::move(dtypes)) {}
+        requests_(std::move(requests)) {}
   [[nodiscard]] int64_t size() const override { return source_->size(); }
   [[nodiscard]] Provenance From(int64_t index) const override { return source_->From(index); }
   void Read(int64_t index, Row& row) const override {
     source_->Read(index, row);
-    const std::string example = ExampleEncoder(source_->columns(), dtypes_).Encode(row);
+    const std::string example = ExampleEncoder(source_->columns(), requests_).Encode(row);
     row.bytes.assign(example.begin(), example.end());
     row.text = {reinterpret_cast<const char*>(row.bytes.data()), row.bytes.size()};
     row.columns.assign(1, {&row.text, 1});
@@ -337,17 +344,17 @@ class EncodedSource final : public IndexedSource {
 
  private:
   std::shared_ptr<IndexedSource> source_;
-  std::map<std::string, DType> dtypes_;
+  RequestFeatures requests_;
 };
 
 // The same of a stream.
 class EncodedStream final : public StreamedSource {
  public:
-  EncodedStream(std::unique_ptr<StreamedSource> source, std::map<std::string, DType> dtypes)
+  EncodedStream(std::unique_ptr<StreamedSource> source, RequestFeatures requests)
       : StreamedSource({SerializedColumn()}, source->files()),
         source_(std::move(source)),
         decoder_(source_->decoder()),
-        dtypes_(std::move(dtypes)) {}
+        requests_(std::move(requests)) {}
   void Rewind() override { source_->Rewind(); }
   [[nodiscard]] bool Next(std::string_view& bytes, Provenance& from) override {
     if (!source_->Next(row_.text, from)) return false;
@@ -357,7 +364,7 @@ class EncodedStream final : public StreamedSource {
     } else {
       row_.columns.assign(1, {&row_.text, 1});
     }
-    example_ = ExampleEncoder(source_->columns(), dtypes_).Encode(row_);
+    example_ = ExampleEncoder(source_->columns(), requests_).Encode(row_);
     bytes = example_;
     return true;
   }
@@ -365,24 +372,28 @@ class EncodedStream final : public StreamedSource {
  private:
   std::unique_ptr<StreamedSource> source_;
   std::shared_ptr<const RowDecoder> decoder_;
-  std::map<std::string, DType> dtypes_;
+  RequestFeatures requests_;
   Row row_;
   std::string example_;
 };
 
-std::map<std::string, DType> DTypesOf(const std::map<std::string, FeatureOptions>& spec) {
-  std::map<std::string, DType> dtypes;
+// How requests hold the features of a spec.
+RequestFeatures RequestsOf(const std::map<std::string, FeatureOptions>& spec) {
+  RequestFeatures requests;
   for (const auto& [name, feature] : spec) {
-    dtypes[name] = std::visit([](const auto& f) { return *DTypeFromName(f.dtype); }, feature);
+    RequestFeature& request = requests[name];
+    request.dtype = std::visit([](const auto& f) { return *DTypeFromName(f.dtype); }, feature);
+    const auto* const fixed = std::get_if<FixedLenFeature>(&feature);
+    if (fixed != nullptr) request.default_value = DefaultTensor(*fixed, name);
   }
-  return dtypes;
+  return requests;
 }
 
 // Features of a stream as one feature of tf.Examples.
 class ExamplesStream final : public BatchStream {
  public:
-  ExamplesStream(std::unique_ptr<BatchStream> features, std::map<std::string, DType> dtypes)
-      : features_(std::move(features)), dtypes_(std::move(dtypes)) {
+  ExamplesStream(std::unique_ptr<BatchStream> features, RequestFeatures requests)
+      : features_(std::move(features)), requests_(std::move(requests)) {
     spec_.features = {{.name = std::string(kExamples), .dtype = DType::kString, .shape = Shape()}};
   }
   [[nodiscard]] const StreamSpec& spec() const override { return spec_; }
@@ -411,8 +422,8 @@ class ExamplesStream final : public BatchStream {
     const StreamSpec& spec = features_->spec();
     for (size_t i = 0; i < spec.features.size(); ++i) {
       const std::string& name = spec.features[i].name;
-      const auto as = dtypes_.find(name);
-      if (as == dtypes_.end()) continue;
+      const auto as = requests_.find(name);
+      if (as == requests_.end()) continue;
       const auto list = std::find(spec.lists.begin(), spec.lists.end(), name);
       const Tensor* const present =
           list == spec.lists.end() ? nullptr
@@ -423,19 +434,20 @@ class ExamplesStream final : public BatchStream {
   }
 
   // Of a list the values stand first, then what fills it up.
-  void Add(const std::string& name, DType as, const Tensor& values, const Tensor* present,
-           int64_t row) {
+  void Add(const std::string& name, const RequestFeature& as, const Tensor& values,
+           const Tensor* present, int64_t row) {
     const Tensor own = values.Rows(row, row + 1);
     int64_t count = own.elements();
     if (present != nullptr) {
       const Tensor is_value = present->Rows(row, row + 1);
       count = std::ranges::count(is_value.values<bool>(), true);
     }
-    WriteFeature(writer_, name, as, own.dtype(), {own.raw(), count});
+    if (IsDefault(as, own.dtype(), {own.raw(), count})) return;
+    WriteFeature(writer_, name, as.dtype, own.dtype(), {own.raw(), count});
   }
 
   const std::unique_ptr<BatchStream> features_;
-  const std::map<std::string, DType> dtypes_;
+  const RequestFeatures requests_;
   StreamSpec spec_;
   ExampleWriter writer_;
 };
@@ -526,21 +538,22 @@ InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
   DropLabels(options);
   options.id.reset();
   options.forwarded.clear();
-  const auto encoded = [dtypes = DTypesOf(spec)](AnySource source) -> AnySource {
+  const auto encoded = [requests = RequestsOf(spec)](AnySource source) -> AnySource {
     if (auto* const streamed = std::get_if<std::unique_ptr<StreamedSource>>(&source)) {
-      return std::make_unique<EncodedStream>(std::move(*streamed), dtypes);
+      return std::make_unique<EncodedStream>(std::move(*streamed), requests);
     }
     return std::make_shared<EncodedSource>(std::get<std::shared_ptr<IndexedSource>>(source),
-                                           dtypes);
+                                           requests);
   };
   return MakeWrappedInputFn(std::move(options), name, records ? WrapSource() : WrapSource(encoded),
                             std::move(original));
 }
 
 InputFn FeaturesAsExamples(InputFn input_fn, const std::map<std::string, FeatureOptions>& spec) {
-  return [input_fn = std::move(input_fn), dtypes = DTypesOf(spec)](const InputContext& context) {
-    return std::make_unique<ExamplesStream>(input_fn(context), dtypes);
-  };
+  return
+      [input_fn = std::move(input_fn), requests = RequestsOf(spec)](const InputContext& context) {
+        return std::make_unique<ExamplesStream>(input_fn(context), requests);
+      };
 }
 
 }  // namespace tpuest

@@ -7,6 +7,7 @@
 #include "core/backend/cpu/program.h"
 #include "core/ops/all_ops.h"
 #include "data/examples/convert.h"
+#include "data/pipeline/optional_features.h"
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
@@ -353,6 +354,83 @@ TEST_CASE("features are written as tf.Examples of a spec: of lists the values, a
                  Tensor::Of<int64_t>({4, 3}, {10, 11, 12, 14, -1, -1, -1, -1, -1, -1, -1, -1})));
   CHECK(served.at("weights").data<float>()[3] == 7.0F);
   CHECK(served.size() == 4);
+}
+
+namespace {
+
+// Columns a (int32, 7 where it is empty), b (float32, 0.5), s (string, "it's") and n, which must be
+// there.
+InputFnOptions WriteGaps(const TemporaryFolder& folder) {
+  WriteFileAtomically(folder.File("a.csv"), "a,b,s,n\n1,,x,1\n,2.5,,2\n,,,3\n", false);
+  CsvSource source;
+  source.file_pattern = folder.File("a.csv");
+  source.column_defaults = std::vector<CsvColumnDefault>{int64_t{7}, 0.5, "it's", "int32"};
+  InputFnOptions options;
+  options.source = source;
+  return options;
+}
+
+Tensor EmptyExample() { return Tensor::Strings({1}, {ExampleWriter().Finish()}); }
+
+}  // namespace
+
+TEST_CASE("a request may lack what column_defaults fill in, and nothing else") {
+  const TemporaryFolder folder;
+  InputFnOptions options = WriteGaps(folder);
+  const auto optional = OptionalFeatures(options, "train");
+  CHECK(optional.size() == 3);
+  CHECK(optional.at("a").dtype == "int64");
+  CHECK(optional.at("b").default_value->text == "0.5");
+  CHECK(optional.at("s").default_value->text == "'it''s'");
+  const Batch batch = *Open(options)->Next();
+  const auto served = Serve(ParsingServingInputReceiverFn(options, "train"),
+                            OpenSerialized(options, 4)->Next()->features[0]);
+  CHECK(SameBits(served.at("a"), batch.features[0]));
+  CHECK(SameBits(served.at("b"), batch.features[1]));
+  CHECK(SameBits(served.at("s"), batch.features[3]));
+  const auto lacking = [&] {
+    return Serve(ParsingServingInputReceiverFn(options, "train"), EmptyExample());
+  };
+  CHECK(Has(ErrorOf([&] { (void)lacking(); }).message, "n"));
+  options.features = {"a", "b", "s"};
+  CHECK(Ints(lacking().at("a")) == std::vector<int64_t>{7});
+  CHECK(lacking().at("s").strings()[0] == "it's");
+}
+
+TEST_CASE("records as requests leave out values that are defaults") {
+  const TemporaryFolder folder;
+  const InputFnOptions options = WriteGaps(folder);
+  std::map<std::string, FeatureOptions> spec;
+  for (const auto& [name, feature] : OptionalFeatures(options, "train")) spec[name] = feature;
+  InputContext context;
+  context.mode = Mode::kEval;
+  context.batch_size = 3;
+  const auto keys_of = [](std::string_view record) {
+    std::string keys;
+    ParseExample(record, [&](const FeatureView& feature) { keys += feature.name; });
+    return keys;
+  };
+  const Batch encoded = *SerializedInputFn(options, "train", spec)(context)->Next();
+  CHECK(keys_of(encoded.features[0].strings()[0]) == "ans");
+  CHECK(keys_of(encoded.features[0].strings()[1]) == "bn");
+  CHECK(keys_of(encoded.features[0].strings()[2]) == "n");
+  const Batch computed = *FeaturesAsExamples(MakeInputFn(options, "train"), spec)(context)->Next();
+  CHECK(keys_of(computed.features[0].strings()[0]) == "as");
+  CHECK(keys_of(computed.features[0].strings()[2]).empty());
+}
+
+TEST_CASE("features of parse_example with a default_value are optional, unless a step makes them") {
+  InputFnOptions options;
+  FixedLenFeature pair = Fixed({2}, "float32");
+  pair.default_value = Raw{"[0.5, -1]"};
+  options.parse_example = {
+      {"pair", pair}, {"n", Fixed({}, "int64")}, {"words", VarLenFeature{.dtype = "string"}}};
+  CHECK(OptionalFeatures(options, "train").size() == 1);
+  CHECK(OptionalFeatures(options, "train").at("pair").shape == std::vector<int64_t>{2});
+  options.map = {CastTo("pair", "int32", "other")};
+  CHECK(OptionalFeatures(options, "train").size() == 1);
+  options.map = {CastTo("pair", "int32")};
+  CHECK(OptionalFeatures(options, "train").empty());
 }
 
 TEST_CASE("what the model had as dense is filled up to its width where no example has a value") {
