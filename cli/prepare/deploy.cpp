@@ -164,7 +164,7 @@ Words WordsOf(const DeployInvocation& invocation, const Job& job) {
                  {"IMAGE", invocation.image.value_or("tpuest:" + version)},
                  {"VERSION", version},
                  {"FOLDER", std::filesystem::current_path(error).string()},
-                 {"PROGRAM", std::filesystem::read_symlink(kThisProgram, error).string()}};
+                 {"PROGRAM", ThisProgramFile()}};
   CheckWord(words["JOB"], "the job's path");
   CheckWord(words["IMAGE"], "--image");
   return words;

@@ -5,7 +5,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -26,10 +30,40 @@ namespace {
 
 StopSignal group_stop;  // signal handlers set it
 
-// Where a group's processes meet, and where workers' words are kept.
+constexpr std::string_view kGroupFolder = "tpuest-group";
+
+// Whether a file changed within the last minute, or will have changed by a clock that was set back.
+bool IsRecent(const std::string& path) {
+  constexpr auto kRecent = std::chrono::minutes(1);
+  std::error_code error;
+  const auto changed = std::filesystem::last_write_time(path, error);
+  return error || std::filesystem::file_time_type::clock::now() - changed < kRecent;
+}
+
+// Removes the folders beside `own` of groups whose first process was killed: none holds their lock.
+// A folder without a lock may also be one that another process has just made.
+void RemoveLostFolders(const std::string& own) {
+  const std::string parent = DirName(own);
+  for (const std::string& name : ListDirectory(parent)) {
+    const std::string path = JoinPath(parent, name);
+    const bool is_other = name.starts_with(fmt::format("{}.", kGroupFolder)) && path != own;
+    if (!is_other || !DirectoryExists(path) || IsRecent(path)) continue;
+    try {
+      if (FileLock::TryAcquireFolder(path) != nullptr) RemoveTree(path);
+    } catch (const Error&) {
+      // It is another user's.
+    }
+  }
+}
+
+// Where a group's processes meet, and where workers' words are kept. Its lock is held as long as
+// this process lives.
 class GroupFolder {
  public:
-  GroupFolder() : path_(MakeTemporaryFolder("tpuest-group")) {}
+  GroupFolder()
+      : path_(MakeTemporaryFolder(kGroupFolder)), lock_(FileLock::TryAcquireFolder(path_)) {
+    RemoveLostFolders(path_);
+  }
   ~GroupFolder() {
     try {
       RemoveTree(path_);
@@ -47,6 +81,7 @@ class GroupFolder {
 
  private:
   const std::string path_;
+  const std::unique_ptr<FileLock> lock_;
 };
 
 std::string ColorWord(Toggle toggle) {
@@ -102,7 +137,7 @@ class LocalGroup {
       setenv("TPUEST_PROCESS_ID", std::to_string(rank).c_str(), 1);
       children_.emplace_back(
           ProgramCall{.words = words,
-                      .program = kThisProgram,
+                      .program = ThisProgram(),
                       .log = rank == 0 ? std::nullopt : std::optional(folder_.LogOf(rank)),
                       .speaks_for_itself = rank == 0,
                       .supervised = true});

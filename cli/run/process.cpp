@@ -1,10 +1,8 @@
 #include "cli/run/process.h"
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -154,8 +152,7 @@ std::string ClusterToken(const Job& job, const VariableLookup& environment) {
 
 // Beside the program, or where a package has it.
 static std::string LinksModuleFile() {
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink(kThisProgram, error).string();
+  const std::string program = ThisProgramFile();
   for (const char* const folder : {"", "../lib/tpuest"}) {
     std::string file = JoinPath(JoinPath(DirName(program), folder), "tpuest_links.so");
     if (FileExists(file)) return file;

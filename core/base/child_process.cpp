@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -10,6 +11,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "core/base/clock.h"
@@ -18,6 +20,17 @@
 
 namespace tpuest {
 namespace {
+
+constexpr const char* kLinkToThis = "/proc/self/exe";
+
+// The path that this program was started by, for a system without /proc. Taken before anything
+// changes the working directory.
+std::string StartedFrom() {
+  const auto* const path = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
+  std::error_code error;
+  return path == nullptr ? "" : std::filesystem::absolute(path, error).string();
+}
+const std::string kStartedFrom = StartedFrom();
 
 // A new file in memory alone.
 int MemoryFile() {
@@ -107,6 +120,16 @@ ProcessEnd EndOf(int status) {
 }
 
 }  // namespace
+
+std::string ThisProgram() {
+  return ::access(kLinkToThis, F_OK) == 0 ? kLinkToThis : kStartedFrom;
+}
+
+std::string ThisProgramFile() {
+  std::error_code error;
+  const std::string path = std::filesystem::read_symlink(kLinkToThis, error).string();
+  return error ? kStartedFrom : path;
+}
 
 int ProcessEnd::ShellCode() const {
   constexpr int kSignalled = 128;

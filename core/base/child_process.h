@@ -30,8 +30,10 @@ struct ProgramCall {
   bool supervised = false;
 };
 
-// This program again.
-inline constexpr const char* kThisProgram = "/proc/self/exe";
+// This program again, also where its file has been replaced meanwhile.
+[[nodiscard]] std::string ThisProgram();
+// The path of its file; "" where that is not known.
+[[nodiscard]] std::string ThisProgramFile();
 
 struct ProcessEnd {
   int code = 0;    // that it left with

@@ -22,6 +22,29 @@ Descriptor NewSocket() {
   throw Error(Code::kResource, fmt::format("no socket can be made: {}", std::strerror(errno)));
 }
 
+// A folder for sockets. The name of a socket may have 107 bytes at most, so they are named by the
+// open folder, or, on a system without /proc, by its path.
+struct SocketFolder {
+  Descriptor open;
+  std::string path;
+
+  [[nodiscard]] sockaddr_un AddressOf(const std::string& name) const {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::string full = fmt::format("/proc/self/fd/{}", open.number());
+    if (::access(full.c_str(), F_OK) != 0) full = path;
+    full += "/" + name;
+    if (full.size() >= sizeof address.sun_path) {
+      throw Error(Code::kUsage,
+                  fmt::format("{}: the path of a socket has {} bytes; without /proc at most {}",
+                              full, full.size(), sizeof address.sun_path - 1),
+                  "a group's folder with a shorter path, or TMPDIR=DIR with one");
+    }
+    std::memcpy(address.sun_path, full.data(), full.size());
+    return address;
+  }
+};
+
 // So much may be on its way before who sends has to wait for who reads, or as much as the system
 // allows: its own default is less than a step's rows of large tables.
 constexpr int kBytesOnTheWay = 4 << 20;
@@ -32,16 +55,7 @@ Descriptor Widened(Descriptor socket) {
   return socket;
 }
 
-// By the open folder, since the name of a socket may have 107 bytes at most.
-sockaddr_un AddressIn(const Descriptor& folder, const std::string& name) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = fmt::format("/proc/self/fd/{}/{}", folder.number(), name);
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-Descriptor OpenFolder(const std::string& path) {
+SocketFolder OpenFolder(const std::string& path) {
   Descriptor folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
   if (!folder.is_open() || ::fstat(folder.number(), &info) != 0) {
@@ -50,7 +64,9 @@ Descriptor OpenFolder(const std::string& path) {
         fmt::format("{}: the group's folder cannot be opened ({})", path, std::strerror(errno)),
         "make it before its processes start, with mode 0700");
   }
-  if (info.st_uid == ::geteuid() && (info.st_mode & 077) == 0) return folder;
+  if (info.st_uid == ::geteuid() && (info.st_mode & 077) == 0) {
+    return {.open = std::move(folder), .path = path};
+  }
   throw Error(Code::kUsage,
               fmt::format("{}: others may enter the group's folder (mode {:04o}, of user {})", path,
                           info.st_mode & 07777, info.st_uid),
@@ -63,7 +79,7 @@ class FolderWay final : public Way {
       : path_(folder), rank_(rank), size_(size), folder_(OpenFolder(folder)) {
     Bind();
   }
-  ~FolderWay() override { ::unlink(AddressIn(folder_, std::to_string(rank_)).sun_path); }
+  ~FolderWay() override { ::unlink(folder_.AddressOf(std::to_string(rank_)).sun_path); }
   FolderWay(const FolderWay&) = delete;
   FolderWay& operator=(const FolderWay&) = delete;
 
@@ -75,7 +91,7 @@ class FolderWay final : public Way {
   }
 
   [[nodiscard]] Descriptor GoTo(int rank) override {
-    const sockaddr_un address = AddressIn(folder_, std::to_string(rank));
+    const sockaddr_un address = folder_.AddressOf(std::to_string(rank));
     Descriptor socket = NewSocket();
     const auto* const at = reinterpret_cast<const sockaddr*>(&address);
     if (::connect(socket.number(), at, sizeof address) != 0) return Descriptor();
@@ -87,9 +103,9 @@ class FolderWay final : public Way {
   // killed.
   void Bind() {
     door_ = NewSocket();
-    const sockaddr_un address = AddressIn(folder_, std::to_string(rank_));
+    const sockaddr_un address = folder_.AddressOf(std::to_string(rank_));
     const sockaddr_un before =
-        AddressIn(folder_, fmt::format("{}.{}.{}", rank_, ::getpid(), door_.number()));
+        folder_.AddressOf(fmt::format("{}.{}.{}", rank_, ::getpid(), door_.number()));
     bool is_named =
         ::bind(door_.number(), reinterpret_cast<const sockaddr*>(&before), sizeof before) == 0 &&
         ::listen(door_.number(), size_ + 16) == 0 && ::link(before.sun_path, address.sun_path) == 0;
@@ -115,7 +131,7 @@ class FolderWay final : public Way {
   const std::string path_;
   const int rank_;
   const int size_;
-  const Descriptor folder_;
+  const SocketFolder folder_;
   Descriptor door_;
 };
 

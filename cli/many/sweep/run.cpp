@@ -46,7 +46,7 @@ ChildProcess SweepRun::Start(const Trial& trial) {
   looked_ = -1;
   try {
     return ChildProcess(ProgramCall{.words = WordsOf(trial),
-                                    .program = kThisProgram,
+                                    .program = ThisProgram(),
                                     .log = folder_.LogOf(trial),
                                     .supervised = true});
   } catch (const Error& error) {

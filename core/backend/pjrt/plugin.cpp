@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cstdlib>
 
 #include "core/base/child_process.h"
@@ -87,12 +86,7 @@ std::string SystemEnvironment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-std::string ProgramPath() {
-  std::string path(PATH_MAX, '\0');
-  const ssize_t size = ::readlink(kThisProgram, path.data(), path.size());
-  path.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
-  return path;
-}
+std::string ProgramPath() { return ThisProgramFile(); }
 
 std::string FindPjrtPlugin(std::string_view device, const Environment& environment,
                            const std::string& program) {
