@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
+#include "core/base/whole_number.h"
 #include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/bundle.h"
@@ -30,10 +31,43 @@ bool NamesAsNewest(const CheckpointState& state, const std::string& prefix) {
   return state.model_checkpoint_path == prefix && !all.empty() && all.back() == prefix;
 }
 
-// Whether a file is of a checkpoint without an index that nothing speaks of: its writer was killed.
+// Whether a file is of a checkpoint without an index that no state file names: its writer was
+// killed.
 bool IsPart(const std::string& path, const std::optional<CheckpointState>& state) {
   const std::string prefix = CheckpointPrefix(path);
-  return state && !CheckpointExists(prefix) && !IsNamedBy(*state, prefix);
+  return !CheckpointExists(prefix) && (!state || !IsNamedBy(*state, prefix));
+}
+
+// "model.ckpt-5.data-00000-of-00002" without its own number: "model.ckpt-5.data-", "-of-00002".
+using ShardSet = std::pair<std::string, std::string>;
+std::optional<ShardSet> ShardSetOf(const std::string& name) {
+  const size_t at = name.find(kDataEnding);
+  if (at == std::string::npos) return std::nullopt;
+  const size_t number = at + kDataEnding.size();
+  const size_t of = name.find("-of-", number);
+  if (of == std::string::npos) return std::nullopt;
+  return ShardSet(name.substr(0, number), name.substr(of));
+}
+
+// The data shards of a folder that belong to no whole checkpoint: some of another number of shards
+// than the checkpoint has that lies there whole.
+std::vector<std::string> StrayShards(const std::vector<std::string>& names) {
+  std::map<std::string, std::map<std::string, std::vector<std::string>>> sets;
+  for (const std::string& name : names) {
+    if (const auto set = ShardSetOf(name)) sets[set->first][set->second].push_back(name);
+  }
+  std::vector<std::string> stray;
+  for (const auto& [prefix, by_count] : sets) {
+    const auto is_whole = [](const auto& set) {
+      const auto count = WholeNumber<size_t>(std::string_view(set.first).substr(4));
+      return count && set.second.size() == *count;
+    };
+    if (std::count_if(by_count.begin(), by_count.end(), is_whole) != 1) continue;
+    for (const auto& set : by_count) {
+      if (!is_whole(set)) stray.insert(stray.end(), set.second.begin(), set.second.end());
+    }
+  }
+  return stray;
 }
 
 // The names of the checkpoints that were about to be removed, the newest first: what stands on
@@ -125,7 +159,11 @@ void NoteStuck(const std::string& model_dir, const std::string& prefix) {
 
 void RemoveLeftovers(const std::string& model_dir) {
   const std::optional<CheckpointState> state = ReadableState(model_dir);
-  for (const std::string& name : ListDirectory(model_dir)) {
+  const std::vector<std::string> names = ListDirectory(model_dir);
+  for (const std::string& name : StrayShards(names)) {
+    if (IsCheckpointFile(name)) RemoveFile(JoinPath(model_dir, name));
+  }
+  for (const std::string& name : names) {
     const std::string path = JoinPath(model_dir, name);
     if (IsCheckpointFile(name)) {
       if (IsTemporaryName(name) || IsPart(path, state)) RemoveFile(path);

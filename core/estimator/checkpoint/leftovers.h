@@ -8,9 +8,9 @@
 
 namespace tpuest {
 
-// Removes what a killed process left: files under temporary names, and the files of checkpoints
-// that have no index and are not among those that the state file names. Without a state file that
-// can be read the latter stay.
+// Removes what a killed process left: files under temporary names, the files of checkpoints that
+// have no index and that the state file does not name, and data shards beside a whole checkpoint
+// that has another number of them.
 void RemoveLeftovers(const std::string& model_dir);
 // Removes what killed processes left of one file under temporary names.
 void RemoveLostParts(const std::string& path);

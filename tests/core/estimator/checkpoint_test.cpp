@@ -114,6 +114,17 @@ TEST_CASE("what a killed process left half-written is removed") {
   CHECK(FileExists(folder.File("keep.tmp.12345")));
 }
 
+TEST_CASE("data shards that belong to no checkpoint are removed, also without a state file") {
+  TemporaryFolder folder;
+  WriteFileAtomically(folder.File("model.ckpt-3.data-00000-of-00001"), "its writer was killed");
+  TrainTo(LinearModel(), Options(folder.path()), 1);
+  CHECK(!FileExists(folder.File("model.ckpt-3.data-00000-of-00001")));
+  WriteFileAtomically(folder.File("model.ckpt-1.data-00001-of-00003"), "of a run before");
+  TrainTo(LinearModel(), Options(folder.path()), 2);
+  CHECK(!FileExists(folder.File("model.ckpt-1.data-00001-of-00003")));
+  CHECK(FileExists(folder.File("model.ckpt-1.data-00000-of-00001")));
+}
+
 TEST_CASE("the run.json that another process writes stays, that of a lost one goes") {
   TemporaryFolder folder;
   MakeDirectories(folder.File(".tpuest"));
