@@ -39,7 +39,8 @@ EvalMetricsBySteps ReadEvalMetrics(const std::string& eval_dir, Log& log,
     EventReader reader(path);
     EventData event;
     while (reader.Next(event)) {
-      if (event.values.empty() || (believed && !believed(event.step, event.wall_time))) continue;
+      if (event.values.empty()) continue;
+      if (believed && !believed(event.step, path, reader.offset())) continue;
       for (const SummaryValue& value : event.values) {
         const auto* const scalar = std::get_if<float>(&value.value);
         if (scalar != nullptr) result[event.step][value.tag] = *scalar;
@@ -133,7 +134,10 @@ void EarlyStoppingHook::TakeLook(HookHome& home) {
 void EarlyStoppingHook::AfterCreateSession(const SessionInfo& session) {
   start_step_ = session.global_step;
   goes_on_ = session.restored && !session.within_loop;
-  start_time_ = home_->clock.WallSeconds();
+  start_sizes_.clear();
+  for (const std::string& path : EventFiles(*options_.eval_dir)) {
+    start_sizes_[path] = static_cast<uint64_t>(FileSize(path));
+  }
 }
 
 void EarlyStoppingHook::BeforeRun(RunContext& context) {
@@ -173,9 +177,14 @@ void EarlyStoppingHook::CheckMetric() {
 }
 
 EvalMetricsBySteps EarlyStoppingHook::Believed() const {
-  return ReadEvalMetrics(*options_.eval_dir, home_->log, [&](int64_t step, double wall_time) {
-    return step <= start_step_ || wall_time >= start_time_;
-  });
+  const auto is_new = [&](const std::string& path, uint64_t offset) {
+    const auto before = start_sizes_.find(path);
+    return before == start_sizes_.end() || offset >= before->second;
+  };
+  return ReadEvalMetrics(*options_.eval_dir, home_->log,
+                         [&](int64_t step, const std::string& path, uint64_t offset) {
+                           return step <= start_step_ || is_new(path, offset);
+                         });
 }
 
 bool EarlyStoppingHook::StopsAt(int64_t global_step, RunContext& context) {

@@ -17,9 +17,10 @@ namespace tpuest {
 using EvalMetricsBySteps = std::map<int64_t, std::map<std::string, double>>;
 
 // The scalars of all event files of a folder; the last one written holds for its step and tag.
-// Events that `believed` refuses are left out; an empty `believed` refuses none. A damaged file
-// counts as far as it can be read, with a warning; a folder that is not there is empty.
-using BelievedFn = std::function<bool(int64_t step, double wall_time)>;
+// Events that `believed` refuses are left out; an empty `believed` refuses none. `offset` is where
+// the event starts in its file. A damaged file counts as far as it can be read, with a warning; a
+// folder that is not there is empty.
+using BelievedFn = std::function<bool(int64_t step, const std::string& path, uint64_t offset)>;
 [[nodiscard]] EvalMetricsBySteps ReadEvalMetrics(const std::string& eval_dir, Log& log,
                                                  const BelievedFn& believed = {});
 
@@ -87,7 +88,9 @@ class EarlyStoppingHook final : public SessionRunHook {
   SecondOrStepTimer timer_;
   HookHome* home_ = nullptr;
   int64_t start_step_ = 0;
-  double start_time_ = 0;
+  // Bytes of each event file when training began: its later events are of this run. No clock tells
+  // so, since clocks are set back and another machine's evaluator has its own.
+  std::map<std::string, uint64_t> start_sizes_;
   bool has_metric_ = false;
   std::optional<int64_t> looked_at_;  // the checkpoint after which the metric was looked for
   bool goes_on_ = false;              // true before the first loop of a restored run

@@ -13,6 +13,7 @@ bool EventReader::Next(EventData& event) {
   try {
     Record record;
     if (!records_.Next(record)) return false;
+    offset_ = record.offset;
     event = DecodeEvent(record.bytes, fmt::format("{}: record {} at byte {}", records_.path(),
                                                   record.index, record.offset));
     return true;

@@ -2,6 +2,7 @@
 // Reads event files, also such as are still being written or were cut short. Only a file that
 // cannot be opened is an Error (kData, or kUsage where a permission is missing).
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +18,14 @@ class EventReader {
   // The next event; false at the end or where the file is cut or damaged, which damage() then
   // tells.
   [[nodiscard]] bool Next(EventData& event);
+  // Where the last event starts in its file, in bytes.
+  [[nodiscard]] uint64_t offset() const { return offset_; }
   // Empty, or what is wrong with the rest of the file.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:
   RecordReader records_;
+  uint64_t offset_ = 0;
   std::string damage_;
 };
 

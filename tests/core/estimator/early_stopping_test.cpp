@@ -159,6 +159,33 @@ TEST_CASE("an evaluation made during the run ends it") {
   CHECK(home.Logged("Requesting early stopping at global step 3"));
 }
 
+TEST_CASE("an evaluation made during the run ends it although the clock was set back") {
+  TemporaryFolder folder;
+  Home home;
+  EventWriter events(folder.File("eval"), 1e9);
+  events.Scalar(3e9, 2, "loss", 0.1F);  // of a run before, by a clock that was ahead
+  events.Flush();
+  EarlyStoppingHook hook = StopBelow(0.5);
+  class Write final : public SessionRunHook {
+   public:
+    explicit Write(EventWriter& events) : events_(events) {}
+    void AfterRun(RunContext& /*context*/, const RunValues& values) override {
+      if (values.global_step != 4) return;
+      events_.Scalar(1, 4, "loss", 0.1F);
+      events_.Flush();
+    }
+
+   private:
+    EventWriter& events_;
+  } write(events);
+  EstimatorOptions options = Options(folder.path());
+  options.run_config.tpu_config.iterations_per_loop = 1;
+  const TrainResult result = Estimator(LinearModel(), options, home.get())
+                                 .Train(RangeInput({}), {.max_steps = 5}, {&write, &hook});
+  CHECK(result.global_step == 4);
+  CHECK(result.stopped_because == "early_stopping");
+}
+
 TEST_CASE("a run that was cut before an evaluation ended it ends where it goes on") {
   TemporaryFolder folder;
   Home home;
