@@ -24,7 +24,7 @@ constexpr const char* kCurve = "P-256";
 // More bytes than the curve's order has, so that what is left of them modulo it is even enough.
 constexpr size_t kSeedBytes = 48;
 // Always: processes whose clocks are wrong are still of one cluster, whose token is what counts.
-constexpr const char* kNotBefore = "20000101000000Z";
+constexpr const char* kNotBefore = "19000101000000Z";
 constexpr const char* kNotAfter = "99991231235959Z";
 
 template <auto kFree>
