@@ -17,7 +17,7 @@ StopSignal* stop_signal = nullptr;
 // Two signals may be handled at once, each on a thread of its own: one of them is the second.
 std::atomic<bool> heard_one = false;
 std::atomic<unsigned> grace = 0;  // seconds; 0: as long as it needs
-std::atomic<int> overdue_code = 143;
+std::atomic<int> overdue_code = kTerminatedCode;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // Handlers run on a stack of their own: while the main thread computes, its stack pointer may be
@@ -46,11 +46,13 @@ void LeaveOverdue(int /*signal*/) {
 
 void Handle(int signal) {
   const bool interrupt = signal == SIGINT;
-  if (heard_one.exchange(true)) _exit(interrupt ? 130 : 143);
-  overdue_code = interrupt ? 130 : 143;
+  const int code = interrupt ? kInterruptedCode : kTerminatedCode;
+  if (heard_one.exchange(true)) _exit(code);
+  overdue_code = code;
   if (grace != 0) alarm(grace);
-  Interrupt(interrupt ? 130 : 75);
+  // First: a thread whose wait ends looks whether a stop was the reason.
   stop_signal->Request(interrupt ? StopSignal::Kind::kInterrupted : StopSignal::Kind::kPreempted);
+  Interrupt(code);
 }
 
 }  // namespace

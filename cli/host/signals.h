@@ -1,6 +1,6 @@
 #pragma once
-// SIGTERM, SIGUSR1 and SIGHUP ask the run to save and leave (exit code 75), Ctrl-C asks for the
-// same (130); a second signal leaves at once (143, 130).
+// SIGTERM, SIGUSR1 and SIGHUP ask the run to save and leave (exit code 75, or 143 with nothing to
+// save), Ctrl-C asks for the same (130); a second signal leaves at once (143, 130).
 
 #include <optional>
 #include <string>

@@ -120,8 +120,9 @@ constexpr ExitCode kExitCodes[] = {
     {6, "out of memory, disk full"},
     {7, "a device or a peer lost, a deadline over: may be tried again"},
     {8, "a gate not met: --fail-if, verify, plan --compile"},
-    {75, "stopped by SIGTERM, SIGUSR1 or SIGHUP: saved; run it again"},
-    {130, "stopped by Ctrl-C: saved"}};
+    {75, "stopped by SIGTERM, SIGUSR1 or SIGHUP: saved a checkpoint; run it again"},
+    {130, "stopped by Ctrl-C: training saved a checkpoint first"},
+    {143, "stopped by SIGTERM with nothing to save, or by a second SIGTERM; run it again"}};
 
 void AddExitCodes(Document& page) {
   page.Heading("Exit codes");

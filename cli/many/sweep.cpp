@@ -14,6 +14,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
 #include "config/tree.h"
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
 
@@ -148,6 +149,7 @@ void Print(const SweepInvocation& invocation, const SweepFolder& folder, const S
 int CodeOf(int exit_code) {
   constexpr int kKilled = 137;
   if (exit_code == kKilled) return static_cast<int>(Code::kResource);
+  if (exit_code == kTerminatedCode) return static_cast<int>(Code::kPreempted);
   return exit_code > static_cast<int>(Code::kInterrupted) ? static_cast<int>(Code::kInternal)
                                                           : exit_code;
 }

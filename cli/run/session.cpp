@@ -27,6 +27,7 @@
 #include "core/backend/cpu/program.h"
 #include "core/backend/pjrt/log.h"
 #include "core/base/files.h"
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
@@ -318,7 +319,15 @@ void Session::JoinGroup(const ProcessPlace& place) {
         "its processes say: tpuest.cluster.insecure is true",
         meeting.chief);
   }
-  group_ = std::make_unique<Group>(std::move(settings));
+  try {
+    group_ = std::make_unique<Group>(std::move(settings));
+  } catch (const Error& error) {
+    // Here or in process 0: nothing was begun, so nothing is saved.
+    if (error.code() != Code::kPreempted) throw;
+    const bool interrupted = process_stop.kind() == StopSignal::Kind::kInterrupted;
+    throw Error(static_cast<Code>(interrupted ? kInterruptedCode : kTerminatedCode),
+                error.faults());
+  }
   permit_.emplace([this] { group_->NeedPlace(); });
   try {
     const BuildInfo& build = ThisBuild();

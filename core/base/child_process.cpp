@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -31,6 +32,9 @@ std::string StartedFrom() {
   return path == nullptr ? "" : std::filesystem::absolute(path, error).string();
 }
 const std::string kStartedFrom = StartedFrom();
+
+constexpr int kEndMs = 300;      // a program that is told to end has so long before it is killed
+constexpr int kMostWaitMs = 16;  // between two looks at a child
 
 // A new file in memory alone.
 int MemoryFile() {
@@ -78,20 +82,22 @@ struct Prepared {
   int input;
   int output;  // stdout; -1: as it is
   int errors;  // stderr; -1: as it is
+  bool has_group;
   bool supervised;
   pid_t parent;
 };
 
 // In the child. Returns, with errno, only where the program cannot be run.
 void Become(const Prepared& prepared) {
+  if (prepared.has_group) setpgid(0, 0);
   if (prepared.supervised) {
-    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != prepared.parent) _exit(128 + SIGTERM);  // died before it could be told
   }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);  // which this process ignores
   dup2(prepared.input, STDIN_FILENO);
   // Before stdout is another: they may be one.
   if (prepared.errors >= 0) dup2(prepared.errors, STDERR_FILENO);
@@ -114,6 +120,13 @@ void WriteAll(int to, const char* bytes, size_t size) {
   }
 }
 
+// The status with which a child ends.
+int WaitFor(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  return status;
+}
+
 ProcessEnd EndOf(int status) {
   if (WIFSIGNALED(status)) return {.signal = WTERMSIG(status)};
   return {.code = WEXITSTATUS(status)};
@@ -121,9 +134,7 @@ ProcessEnd EndOf(int status) {
 
 }  // namespace
 
-std::string ThisProgram() {
-  return ::access(kLinkToThis, F_OK) == 0 ? kLinkToThis : kStartedFrom;
-}
+std::string ThisProgram() { return ::access(kLinkToThis, F_OK) == 0 ? kLinkToThis : kStartedFrom; }
 
 std::string ThisProgramFile() {
   std::error_code error;
@@ -138,7 +149,8 @@ int ProcessEnd::ShellCode() const {
 
 // Between the two runs a pipe: what is said in it is an answer, or the errno of a program that
 // could not be run. A program that runs closes its end without a word.
-ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervised) {
+ChildProcess::ChildProcess(const ProgramCall& call)
+    : has_group_(call.supervised || call.ends_with_us), ends_with_us_(call.ends_with_us) {
   std::vector<std::string> words = call.words;
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -165,6 +177,7 @@ ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervise
                                     : call.output >= 0 ? call.output
                                                        : errors,
                           .errors = errors,
+                          .has_group = has_group_,
                           .supervised = call.supervised,
                           .parent = getpid()};
   const std::string what = Join(call.words, " ");
@@ -179,7 +192,10 @@ ChildProcess::ChildProcess(const ProgramCall& call) : supervised_(call.supervise
   do {
     size = ::read(from_, &number, sizeof number);
   } while (size < 0 && errno == EINTR);
-  if (size == 0) return;
+  if (size == 0) {
+    StartKeeper();
+    return;
+  }
   Wait();
   ThrowNotStarted(what, number);
 }
@@ -208,14 +224,53 @@ int ChildProcess::Start(const std::function<void(int to)>& body) {
     return number;
   }
   // Here too: a signal may be passed on before the child has come to it.
-  if (supervised_) setpgid(pid_, pid_);
+  if (has_group_) setpgid(pid_, pid_);
   return 0;
+}
+
+// The keeper is a shell that reads a pipe, which ends when this process ends; it is killed once the
+// child has ended. A parent's death signal would come when the thread that started the child ends,
+// and reach the child only, not its own children. A copy of this process that kept waiting would
+// hold a copy of all memory that is written meanwhile. Without memory for a keeper, or without a
+// shell, the child is on its own.
+void ChildProcess::StartKeeper() {
+  if (!ends_with_us_) return;
+  const std::string script =
+      fmt::format("read -r _; kill -TERM -{0}; sleep 1; kill -KILL -{0}", pid_);
+  int ends[2] = {};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return;
+  keeper_ = ::fork();
+  if (keeper_ == 0) {
+    ::close(ends[1]);
+    // Signals that end this process may reach all of its session.
+    setsid();
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGCHLD);
+    sigprocmask(SIG_SETMASK, &all, nullptr);
+    dup2(ends[0], STDIN_FILENO);
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    execl("/bin/sh", "sh", "-c", script.c_str(), static_cast<char*>(nullptr));
+    _exit(0);
+  }
+  ::close(ends[0]);
+  to_keeper_ = ends[1];
+}
+
+void ChildProcess::DismissKeeper() {
+  if (keeper_ > 0) {
+    ::kill(keeper_, SIGKILL);
+    WaitFor(std::exchange(keeper_, -1));
+  }
+  if (to_keeper_ >= 0) ::close(std::exchange(to_keeper_, -1));
 }
 
 ChildProcess::~ChildProcess() {
   if (pid_ > 0) {
-    Signal(supervised_ ? SIGTERM : SIGKILL);
-    Wait();
+    ends_with_us_ ? EndGroup() : Signal(has_group_ ? SIGTERM : SIGKILL);
+    if (pid_ > 0) Wait();
   }
   if (from_ >= 0) ::close(from_);
   if (output_ >= 0) ::close(output_);
@@ -225,7 +280,10 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       from_(std::exchange(other.from_, -1)),
       output_(std::exchange(other.output_, -1)),
-      supervised_(other.supervised_) {}
+      has_group_(other.has_group_),
+      ends_with_us_(other.ends_with_us_),
+      keeper_(std::exchange(other.keeper_, -1)),
+      to_keeper_(std::exchange(other.to_keeper_, -1)) {}
 
 std::optional<std::string> ChildProcess::Answer(double deadline_secs) {
   const SystemClock clock;
@@ -243,14 +301,29 @@ std::optional<std::string> ChildProcess::Answer(double deadline_secs) {
   }
 }
 
+// SIGTERM to all of the group, and SIGKILL to who is left a moment later.
+void ChildProcess::EndGroup() {
+  const pid_t group = pid_;
+  const SystemClock clock;
+  const double end = clock.Seconds() + kEndMs * 1e-3;
+  ::kill(-group, SIGTERM);
+  while (clock.Seconds() < end) {
+    if (pid_ > 0) (void)Poll();
+    if (::kill(-group, 0) != 0) return;
+    ::poll(nullptr, 0, 1);
+  }
+  ::kill(-group, SIGKILL);
+}
+
 void ChildProcess::Signal(int number) const {
-  if (pid_ > 0) ::kill(supervised_ ? -pid_ : pid_, number);
+  if (pid_ > 0) ::kill(has_group_ ? -pid_ : pid_, number);
 }
 
 std::optional<ProcessEnd> ChildProcess::Poll() {
   int status = 0;
   if (::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
   pid_ = -1;
+  DismissKeeper();
   return EndOf(status);
 }
 
@@ -265,10 +338,20 @@ std::string ChildProcess::Output() const {
 }
 
 ProcessEnd ChildProcess::Wait() {
-  int status = 0;
-  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) continue;
-  pid_ = -1;
+  const int status = WaitFor(std::exchange(pid_, -1));
+  DismissKeeper();
   return EndOf(status);
+}
+
+ProcessEnd ChildProcess::Wait(const std::function<std::optional<int>()>& is_asked) {
+  bool was_asked = false;
+  for (int wait_ms = 1;; wait_ms = std::min(2 * wait_ms, kMostWaitMs)) {
+    if (const std::optional<ProcessEnd> end = Poll()) return *end;
+    const std::optional<int> signal = was_asked ? std::nullopt : is_asked();
+    if (signal) Signal(*signal);
+    was_asked = was_asked || signal;
+    ::poll(nullptr, 0, wait_ms);
+  }
 }
 
 }  // namespace tpuest

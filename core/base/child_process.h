@@ -28,6 +28,9 @@ struct ProgramCall {
   bool answers = false;
   // In a process group of its own, and sent SIGTERM when the thread that starts it ends.
   bool supervised = false;
+  // In a process group of its own, which ends with this process, however that ends: SIGTERM, and
+  // SIGKILL a second later. Any thread may start it.
+  bool ends_with_us = false;
 };
 
 // This program again, also where its file has been replaced meanwhile.
@@ -43,8 +46,9 @@ struct ProcessEnd {
   [[nodiscard]] int ShellCode() const;
 };
 
-// A child that has been started. It does not outlive the object, which ends it (with SIGTERM where
-// it is supervised, so that it may save) and waits. For one thread.
+// A child that has been started. It does not outlive the object, which ends it and waits: with
+// SIGTERM where it is supervised, so that it may save; with SIGTERM and then SIGKILL where it ends
+// with this process; with SIGKILL otherwise. For one thread.
 class ChildProcess {
  public:
   // Returns once the program runs. Error kResource where it cannot be started, kUsage for a log
@@ -65,17 +69,25 @@ class ChildProcess {
   [[nodiscard]] std::optional<ProcessEnd> Poll();
   // Once, unless Poll has had it.
   ProcessEnd Wait();
+  // The same; once `is_asked` returns a signal, passes it on to the child.
+  ProcessEnd Wait(const std::function<std::optional<int>()>& is_asked);
   // What a program that `answers` has written to stdout, once it has ended.
   [[nodiscard]] std::string Output() const;
 
  private:
   // The errno of a machine that refuses; 0: it runs.
   [[nodiscard]] int Start(const std::function<void(int to)>& body);
+  void EndGroup();
+  void StartKeeper();
+  void DismissKeeper();
 
   pid_t pid_ = -1;   // -1: ended, or moved from
   int from_ = -1;    // where the child speaks
   int output_ = -1;  // what it writes to, where it answers
-  bool supervised_ = false;
+  bool has_group_ = false;
+  bool ends_with_us_ = false;
+  pid_t keeper_ = -1;   // ends the child's group after this process; -1: none
+  int to_keeper_ = -1;  // closed by the end of this process
 };
 
 }  // namespace tpuest

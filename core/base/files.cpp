@@ -362,10 +362,15 @@ void AppendFile::Append(std::string_view bytes) {
 }
 
 MappedFile::MappedFile(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe would be waited for.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) ThrowErrno(path, "read");
   struct stat info {};
   const bool has_size = ::fstat(fd, &info) == 0;
+  if (has_size && S_ISFIFO(info.st_mode)) {
+    ::close(fd);
+    throw Error(Code::kData, fmt::format("{}: is a pipe, expected a file", path));
+  }
   size_ = static_cast<size_t>(info.st_size);
   void* const data = size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, fd, 0);
   const int number = errno;

@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 
 #include "core/base/error.h"
 
@@ -20,7 +22,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 [[noreturn]] void ThrowInterrupted(const std::string& path) {
   throw Error(static_cast<Code>(interrupted_with.load()),
-              fmt::format("{}: stopped by a signal while the other end was waited for", path));
+              fmt::format("{}: stopped by a signal while waiting for the other end", path));
 }
 
 bool IsPipe(const std::string& path) {
@@ -47,6 +49,20 @@ bool WaitUntilReady(int fd, For what) {
     const int ready = ::poll(&asked, 1, kLookMs);
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
     if (interrupted_with.load() != 0) return false;
+  }
+}
+
+bool IsReadyWithin(int fd, int wait_ms, const std::string& name) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::milliseconds(std::max(wait_ms, 0));
+  pollfd asked{.fd = fd, .events = POLLIN, .revents = 0};
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    const int64_t left_ms = wait_ms < 0 ? kLookMs : std::max<int64_t>(left.count(), 0);
+    const int ready = ::poll(&asked, 1, static_cast<int>(std::min<int64_t>(left_ms, kLookMs)));
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+    if (interrupted_with.load() != 0) ThrowInterrupted(name);
+    if (wait_ms >= 0 && Clock::now() >= end) return false;
   }
 }
 

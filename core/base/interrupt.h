@@ -7,6 +7,10 @@
 
 namespace tpuest {
 
+// The exit codes of a process that a signal ended before anything was saved.
+inline constexpr int kTerminatedCode = 143;   // SIGTERM, SIGUSR1, SIGHUP
+inline constexpr int kInterruptedCode = 130;  // Ctrl-C
+
 // Ends every wait, from now on, with an Error of this code; the first call stands.
 // Async-signal-safe.
 void Interrupt(int exit_code) noexcept;
@@ -16,6 +20,9 @@ void Interrupt(int exit_code) noexcept;
 enum class For { kReading, kWriting };
 inline constexpr int kReadyBytes = 4096;
 [[nodiscard]] bool WaitUntilReady(int fd, For what);
+// The same, for reading and at most so long (ms; -1: for ever). False where the time is over;
+// throws where it is interrupted.
+[[nodiscard]] bool IsReadyWithin(int fd, int wait_ms, const std::string& name);
 // The same; throws where it is interrupted.
 void NeedReady(int fd, For what, const std::string& path);
 

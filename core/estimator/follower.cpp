@@ -27,7 +27,7 @@ std::string Follower::Run() {
     }
     if (std::optional<std::string> why = Ended(view)) return *std::move(why);
     if (args_.stop.requested()) {
-      throw Error(static_cast<Code>(ExitCodeOf(args_.stop)),
+      throw Error(static_cast<Code>(UnsavedExitCodeOf(args_.stop)),
                   fmt::format("the evaluator was {} after step {}", ReasonOf(args_.stop), step()),
                   "run it again to go on with the newest checkpoint");
     }

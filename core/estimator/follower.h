@@ -38,7 +38,7 @@ class Follower {
 
   // Evaluates until the run is over and returns why it ended: "max_steps", "the run ended", "the
   // run was interrupted". Error kLost where the run failed, or where for deadline_secs no process
-  // trains and nothing new was saved; kPreempted or kInterrupted where it is asked to leave.
+  // trains and nothing new was saved; 143 or kInterrupted where it is asked to leave.
   std::string Run();
 
  private:

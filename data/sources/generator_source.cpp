@@ -2,7 +2,6 @@
 // has to write the same again: to go on, they are read again up to the place.
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "core/base/child_process.h"
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 #include "core/io/crc32c.h"
 #include "core/io/tfrecord.h"
@@ -34,7 +34,7 @@ class Program {
     if (::pipe2(ends, O_CLOEXEC) != 0) Throw(Code::kResource, strerror(errno));
     from_ = ends[0];
     try {
-      child_.emplace(ProgramCall{.words = command, .output = ends[1]});
+      child_.emplace(ProgramCall{.words = command, .output = ends[1], .ends_with_us = true});
     } catch (...) {
       ::close(ends[0]);
       ::close(ends[1]);
@@ -73,12 +73,7 @@ class Program {
 
  private:
   void ReadMore() {
-    pollfd waited{.fd = from_, .events = POLLIN, .revents = 0};
-    int polled = 0;
-    do {
-      polled = ::poll(&waited, 1, timeout_secs_ * 1000);
-    } while (polled < 0 && errno == EINTR);
-    if (polled == 0) {
+    if (!IsReadyWithin(from_, timeout_secs_ * 1000, name_)) {
       Throw(Code::kData, fmt::format("has written nothing for {} s", timeout_secs_),
             "timeout_secs says how long a program may take for more");
     }

@@ -7,7 +7,6 @@
 
 #include "data/sources/live_source.h"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 #include "core/io/byte_stream.h"
 #include "core/io/crc32c.h"
@@ -41,12 +41,7 @@ class LiveBytes {
       ReadMore();
       return true;
     }
-    pollfd waited{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-    int polled = 0;
-    do {
-      polled = ::poll(&waited, 1, wait_ms);
-    } while (polled < 0 && errno == EINTR);
-    if (polled == 0) return false;
+    if (!IsReadyWithin(STDIN_FILENO, wait_ms, "stdin")) return false;
     ReadMore();
     return true;
   }

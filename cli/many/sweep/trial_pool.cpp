@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/interrupt.h"
 
 namespace tpuest::cli {
 namespace {
@@ -75,10 +76,9 @@ class Pool {
   void Handle(int signal) {
     if (signal < 0) return;
     if (signal == SIGCHLD) return Reap();
-    constexpr int kTerminated = 143;
     const auto interrupted = static_cast<int>(Code::kInterrupted);
     const int first = signal == SIGINT ? interrupted : static_cast<int>(Code::kPreempted);
-    const int second = signal == SIGINT ? interrupted : kTerminated;
+    const int second = signal == SIGINT ? interrupted : kTerminatedCode;
     stopped_ = stopped_ ? second : first;
     PassOn(signal);
   }

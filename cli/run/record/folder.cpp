@@ -13,6 +13,7 @@
 #include "cli/shell/json.h"
 #include "core/base/clock.h"
 #include "core/base/files.h"
+#include "core/base/interrupt.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/heartbeat.h"
 #include "core/estimator/checkpoint/leftovers.h"
@@ -127,7 +128,8 @@ TrainerState RunFolder::StateOf(const std::string& model_dir) {
   const bool is_known = run.contains("status") && run.contains("exit_code");
   if (!is_known || !run["exit_code"].is_number_integer()) return TrainerState::kGone;
   const auto code = static_cast<Code>(run["exit_code"].get<int>());
-  if (code == Code::kPreempted) return TrainerState::kPreempted;
+  const bool is_unsaved = code == static_cast<Code>(kTerminatedCode);
+  if (code == Code::kPreempted || is_unsaved) return TrainerState::kPreempted;
   if (code == Code::kInterrupted) return TrainerState::kInterrupted;
   return run["status"] == "done" ? TrainerState::kDone : TrainerState::kFailed;
 }

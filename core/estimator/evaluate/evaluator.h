@@ -25,7 +25,7 @@ class Evaluator {
                  model_.variables()) {}
 
   // Error kUsage where an input without end has no `steps`, kData for an input without examples,
-  // kPreempted or kInterrupted when a stop is requested: no part of an evaluation is kept.
+  // 143 or kInterrupted when a stop is requested: no part of an evaluation is kept.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
   // In a worker of home.group: runs its part of the batches of an evaluation that the chief has
   // begun, to its end. The order has all variables. Throws what the input throws, and the group's

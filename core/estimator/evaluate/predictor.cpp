@@ -183,7 +183,7 @@ void Predictor::GiveAll(Infeed& infeed, InferenceHooks& hooks, const Call& call,
     }
   }
   const StopSignal& stop = context_.home.stop;
-  if (result.stopped_because == ReasonOf(stop)) result.exit_code = ExitCodeOf(stop);
+  if (result.stopped_because == ReasonOf(stop)) result.exit_code = UnsavedExitCodeOf(stop);
 }
 
 std::string Predictor::GiveNext(Infeed& infeed, InferenceHooks& hooks, const Call& call,

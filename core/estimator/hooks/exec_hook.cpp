@@ -1,6 +1,7 @@
 #include "core/estimator/hooks/exec_hook.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -56,6 +57,12 @@ std::vector<std::string> VariablesOf(const RunEvent& event, const HookHome& home
   return variables;
 }
 
+// The signal that a request to stop came with.
+std::optional<int> SignalOf(const StopSignal& stop) {
+  if (!stop.requested()) return std::nullopt;
+  return stop.kind() == StopSignal::Kind::kInterrupted ? SIGINT : SIGTERM;
+}
+
 // The reason in a line {"stop": REASON}; nullopt for any other line.
 std::optional<std::string> StopIn(const std::string& line) {
   if (line.empty() || line.front() != '{') return std::nullopt;
@@ -87,16 +94,23 @@ std::optional<std::string> AnswerIn(const std::string& output) {
 std::string CommandRunner::Fault(const std::vector<std::string>& words, const RunEvent& event,
                                  const std::string& checkpoint, std::string& output) const {
   const std::string text = Join(words, " ");
+  const bool stopped_before = home_->stop.requested();
   ProcessEnd end;
   try {
     ChildProcess child(ProgramCall{.words = words,
                                    .variables = VariablesOf(event, *home_, checkpoint),
                                    .input = JsonOf(event, *home_, checkpoint),
-                                   .answers = true});
-    end = child.Wait();
+                                   .answers = true,
+                                   .ends_with_us = true});
+    // A command of a run that ends already has its time: it may copy the last checkpoint.
+    end = child.Wait([&] { return stopped_before ? std::nullopt : SignalOf(home_->stop); });
     output = child.Output();
   } catch (const Error& error) {
     return error.message();
+  }
+  if (end.ShellCode() != 0 && !stopped_before && home_->stop.requested()) {
+    home_->log.Info("{}: '{}' ended with the run", name_, text);
+    return "";
   }
   if (end.signal != 0) return fmt::format("'{}' was ended by signal {}", text, end.signal);
   return end.code == 0 ? "" : fmt::format("'{}' ended with exit code {}", text, end.code);

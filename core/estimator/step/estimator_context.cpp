@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "core/base/interrupt.h"
 #include "core/estimator/checkpoint/row_tables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/batch_axis.h"
@@ -176,6 +177,11 @@ int ExitCodeOf(const StopSignal& stop) {
   return 0;
 }
 
+int UnsavedExitCodeOf(const StopSignal& stop) {
+  const int code = ExitCodeOf(stop);
+  return code == static_cast<int>(Code::kPreempted) ? kTerminatedCode : code;
+}
+
 std::string ReasonOf(const StopSignal& stop) {
   switch (stop.kind()) {
     case StopSignal::Kind::kPreempted:
@@ -189,7 +195,7 @@ std::string ReasonOf(const StopSignal& stop) {
 }
 
 void ThrowStopped(const StopSignal& stop, std::string_view what, std::string_view when) {
-  throw Error(static_cast<Code>(ExitCodeOf(stop)),
+  throw Error(static_cast<Code>(UnsavedExitCodeOf(stop)),
               fmt::format("{} was {}{}", what, ReasonOf(stop), when),
               "nothing was kept of it; run it again");
 }

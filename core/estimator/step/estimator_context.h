@@ -76,8 +76,10 @@ void ThrowFaults(std::vector<Fault> faults);
 
 // The exit code and the word for a stop: 0 and "", 75 and "preempted", 130 and "interrupted".
 [[nodiscard]] int ExitCodeOf(const StopSignal& stop);
+// The same for work that saved nothing: 143 or 130.
+[[nodiscard]] int UnsavedExitCodeOf(const StopSignal& stop);
 [[nodiscard]] std::string ReasonOf(const StopSignal& stop);
-// Throws Error kPreempted or kInterrupted, "<what> was interrupted<when>", for work that keeps
+// Throws Error 143 or kInterrupted, "<what> was interrupted<when>", for work that keeps
 // nothing when it is stopped.
 [[noreturn]] void ThrowStopped(const StopSignal& stop, std::string_view what,
                                std::string_view when = "");

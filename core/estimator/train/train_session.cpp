@@ -272,7 +272,7 @@ TrainResult TrainSession::Run(Infeed& infeed) {
   const bool by_signal = stop.requested() && result.stopped_because == ReasonOf(stop);
   Log& log = context_.home.log;
   if (by_signal) {
-    result.exit_code = ExitCodeOf(stop);
+    result.exit_code = plan_.saves ? ExitCodeOf(stop) : UnsavedExitCodeOf(stop);
   } else if (loop.steps_made() == 0 && loop.input_ended() && !plan_.resume.cut) {
     log.Warning("Training with estimator made no steps. Perhaps input is empty or misspecified.");
   }

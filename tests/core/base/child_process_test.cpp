@@ -67,6 +67,34 @@ TEST_CASE("a supervised child is reached with its group, and is waited for") {
   CHECK(child.Wait().signal != 0);
 }
 
+TEST_CASE("a program that ends with this one is ended with its group, even if it ignores SIGTERM") {
+  const TemporaryFolder folder;
+  const std::string pids = folder.File("pids");
+  {
+    ProgramCall call = Shell(fmt::format(
+        "trap '' TERM; sleep 60 & echo $! >{0}.part; mv {0}.part {0}; wait; sleep 60", pids));
+    call.ends_with_us = true;
+    const ChildProcess child(call);
+    while (!FileExists(pids)) usleep(1000);
+  }
+  const auto sleeper = static_cast<pid_t>(std::stoi(ReadFile(pids)));
+  while (kill(sleeper, 0) == 0) usleep(1000);  // until init has taken it
+}
+
+TEST_CASE("a program that is waited for gets a signal once") {
+  ProgramCall call = Shell("trap 'exit 5' INT; while :; do sleep 0.01; done");
+  call.ends_with_us = true;
+  ChildProcess child(call);
+  usleep(50'000);
+  int asked = 0;
+  const ProcessEnd end = child.Wait([&]() -> std::optional<int> {
+    ++asked;
+    return SIGINT;
+  });
+  CHECK((end.code == 5 || end.signal == SIGINT));
+  CHECK(asked == 1);
+}
+
 TEST_CASE("a copy of this process answers, dies without an answer, or is not waited for") {
   ChildProcess answers([] { return std::string("found"); });
   CHECK(answers.Answer(60) == "found");
