@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace tpuest {
 namespace {
@@ -90,10 +91,18 @@ class PhaseRuns {
   [[nodiscard]] bool IsHere(const Node& node) const {
     return schedule_.nodes[static_cast<size_t>(node.id())].phase == phase_;
   }
+  // Shortens the ways that it has gone: they would grow with the nodes.
   const Node* StrandOf(const Node& node) {
+    const Node* root = &node;
+    for (auto up = joined_.find(root); up != joined_.end(); up = joined_.find(root)) {
+      root = up->second;
+    }
     const Node* at = &node;
-    for (auto up = joined_.find(at); up != joined_.end(); up = joined_.find(at)) at = up->second;
-    return at;
+    for (auto up = joined_.find(at); up != joined_.end(); up = joined_.find(at)) {
+      at = std::exchange(up->second, root);
+      if (at == root) break;
+    }
+    return root;
   }
   void Join(const Node& node, const Node& to) {
     const Node* const own = StrandOf(node);
@@ -290,14 +299,10 @@ void FindStages(Schedule& schedule) {
 
 void StagedWork::Add(int key, int lane, Work work) {
   std::vector<Lane>& lanes = lanes_[key];
-  const auto there = std::find_if(lanes.begin(), lanes.end(),
-                                  [lane](const Lane& other) { return other.number == lane; });
-  if (lane < 0 || there == lanes.end()) {
-    lanes.push_back({lane, {}});
-    lanes.back().works.push_back(std::move(work));
-  } else {
-    there->works.push_back(std::move(work));
-  }
+  const bool is_new = lane < 0 || places_.try_emplace({key, lane}, lanes.size()).second;
+  if (is_new) lanes.push_back({lane, {}});
+  Lane& to = is_new ? lanes.back() : lanes[places_.at({key, lane})];
+  to.works.push_back(std::move(work));
 }
 
 // Sharing a stage costs a wake-up of all threads (some microseconds). It pays if what the others

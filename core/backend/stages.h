@@ -98,7 +98,8 @@ class StagedWork {
   void Add(int key, int lane, Work work);
   [[nodiscard]] static bool PaysShared(const std::vector<Lane>& lanes);
 
-  std::map<int, std::vector<Lane>> lanes_;  // by stage, and what stands before and behind
+  std::map<int, std::vector<Lane>> lanes_;        // by stage, and what stands before and behind
+  std::map<std::pair<int, int>, size_t> places_;  // of the lanes that have a number, by their key
 };
 
 }  // namespace tpuest

@@ -1,11 +1,23 @@
 #include "data/examples/tensor_pool.h"
 
+#include <algorithm>
+
 namespace tpuest {
+namespace {
+
+// Tensors are freed about in the order in which they were handed out: looks at more than these
+// find few, and would take longer the more columns a batch has.
+constexpr size_t kMostLooks = 64;
+
+}  // namespace
 
 Tensor TensorPool::Get(DType dtype, const Shape& shape) {
   {
     const std::lock_guard lock(mutex_);
-    for (const Tensor& tensor : tensors_) {
+    const size_t most = std::min(tensors_.size(), kMostLooks);
+    for (size_t look = 0; look < most; ++look) {
+      next_ = next_ < tensors_.size() ? next_ : 0;
+      const Tensor& tensor = tensors_[next_++];
       if (tensor.dtype() == dtype && tensor.shape() == shape && tensor.Unshared()) return tensor;
     }
   }

@@ -20,6 +20,7 @@ class TensorPool {
   std::mutex mutex_;
   size_t limit_;
   std::vector<Tensor> tensors_;
+  size_t next_ = 0;  // the tensor to look at first: the one that was handed out longest ago
 };
 
 }  // namespace tpuest

@@ -1,7 +1,9 @@
 #include "core/backend/cpu/memory.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <tuple>
 
 namespace tpuest {
 namespace {
@@ -24,10 +26,17 @@ ArenaLayout LayOut(const std::vector<Lifetime>& buffers) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
   std::vector<size_t> placed;  // by offset
+  // By size and lifetime: the end of the last such buffer. There is no gap for another one below.
+  std::map<std::tuple<size_t, int, int>, size_t> ends;
   for (const size_t i : order) {
     const Lifetime& buffer = buffers[i];
-    size_t offset = 0;
-    for (const size_t other : placed) {
+    size_t& end = ends[{RoundUp(buffer.bytes), buffer.first, buffer.last}];
+    size_t offset = end;
+    const auto begin =
+        std::lower_bound(placed.begin(), placed.end(), offset,
+                         [&](size_t other, size_t at) { return layout.offsets[other] < at; });
+    for (auto at = begin; at != placed.end(); ++at) {
+      const size_t other = *at;
       const bool together =
           buffers[other].first <= buffer.last && buffer.first <= buffers[other].last;
       if (!together) continue;
@@ -35,6 +44,7 @@ ArenaLayout LayOut(const std::vector<Lifetime>& buffers) {
       offset = std::max(offset, layout.offsets[other] + RoundUp(buffers[other].bytes));
     }
     layout.offsets[i] = offset;
+    end = offset + RoundUp(buffer.bytes);
     layout.bytes = std::max(layout.bytes, offset + RoundUp(buffer.bytes));
     const auto by_offset = [&](size_t a, size_t b) {
       return layout.offsets[a] < layout.offsets[b];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <string>
 
 #include "core/backend/cpu/update_gate.h"
@@ -24,6 +25,7 @@ class UpdatePlanner {
   void AddCentered(const Node& update, int first_update);
 
   const UpdatePlanning& of_;
+  std::map<std::string, size_t> written_;  // places in plan.written, by name
 };
 
 // What an update of a later wave reads is not there when the gate looks: it is made of variables
@@ -61,8 +63,9 @@ void UpdatePlanner::AddWritten(const Node& handle, const UpdateBounds& bounds,
   }
   const UpdateBounds::Range range = bounds.OfSlot(slot);
   const std::string& name = handle.Attr<std::string>("shared_name");
-  for (WrittenVariable& written : of_.plan.written) {
-    if (written.name != name) continue;
+  const auto [place, is_new] = written_.try_emplace(name, of_.plan.written.size());
+  if (!is_new) {
+    WrittenVariable& written = of_.plan.written[place->second];
     written.least = std::max(written.least, range.least);
     written.most = std::min(written.most, range.most);
     return;

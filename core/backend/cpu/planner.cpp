@@ -57,6 +57,9 @@ class Planner {
         buffers_(bound, schedule) {}
 
   CpuPlan Run() {
+    for (const auto& node : bound_.graph->nodes()) {
+      for (const Value& input : node->inputs()) readers_[input].push_back(node.get());
+    }
     plan_.phases.resize(schedule_.phases.size());
     for (size_t p = 0; p < plan_.phases.size(); ++p) {
       PhasePlan& phase = plan_.phases[p];
@@ -122,23 +125,21 @@ class Planner {
     const int first = FirstUpdateAfter(read);
     if (first == -1) return false;
     const std::set<Value> views = WithViews(read.output(0));
-    const auto is_view = [&](const Value& value) { return views.contains(value); };
-    if (std::any_of(bound_.fetches.begin(), bound_.fetches.end(), is_view)) return true;
-    return std::any_of(
-        bound_.graph->nodes().begin(), bound_.graph->nodes().end(), [&](const auto& node) {
-          const bool late = At(*node).needed && (IsUpdate(*node) || At(*node).phase > first);
-          return late && std::any_of(node->inputs().begin(), node->inputs().end(), is_view);
-        });
+    const auto is_late = [&](const Node* node) {
+      return At(*node).needed && (IsUpdate(*node) || At(*node).phase > first);
+    };
+    if (fetched_.empty()) fetched_.insert(bound_.fetches.begin(), bound_.fetches.end());
+    return std::any_of(views.begin(), views.end(), [&](const Value& view) {
+      const std::vector<Node*>& readers = ReadersOf(view);
+      return fetched_.contains(view) || std::any_of(readers.begin(), readers.end(), is_late);
+    });
   }
 
   // The first phase, not before the read's own, that updates its variable; -1 if none does.
   int FirstUpdateAfter(Node& read) {
-    const Value handle = read.input(0);
     int first = -1;
-    for (const auto& node : bound_.graph->nodes()) {
-      const bool updates =
-          At(*node).needed && IsUpdate(*node) &&
-          std::find(node->inputs().begin(), node->inputs().end(), handle) != node->inputs().end();
+    for (const Node* const node : ReadersOf(read.input(0))) {
+      const bool updates = At(*node).needed && IsUpdate(*node);
       const int phase = At(*node).phase;
       if (updates && phase >= At(read).phase && (first == -1 || phase < first)) first = phase;
     }
@@ -147,11 +148,24 @@ class Planner {
 
   // The value, its views, and views of those: all that may stand in its memory.
   std::set<Value> WithViews(const Value& value) {
-    std::set<Value> views = {value};
-    for (const auto& node : bound_.graph->nodes()) {
-      if (node->op().alias && views.contains(node->input(0))) views.insert(node->output(0));
+    std::set<Value> views;
+    std::vector<Value> found = {value};
+    while (!found.empty()) {
+      const Value view = found.back();
+      found.pop_back();
+      if (!views.insert(view).second) continue;
+      for (Node* const node : ReadersOf(view)) {
+        if (node->op().alias && node->input(0) == view) found.push_back(Value{node, 0});
+      }
     }
     return views;
+  }
+
+  // The nodes that read a value, in graph order.
+  const std::vector<Node*>& ReadersOf(const Value& value) const {
+    static const std::vector<Node*> kNone;
+    const auto found = readers_.find(value);
+    return found == readers_.end() ? kNone : found->second;
   }
 
   void PlanNode(Node& node, int phase);
@@ -166,7 +180,7 @@ class Planner {
   // False if all that read this kSum result take it unrounded.
   bool IsReadRounded(const Value& value) const {
     int unrounded = 0;
-    for (const auto& node : bound_.graph->nodes()) {
+    for (const Node* const node : ReadersOf(value)) {
       if (At(*node).needed && ReadsUnroundedPart(*node)) {
         unrounded += node->input(0) == value ? 1 : 0;
       }
@@ -196,6 +210,8 @@ class Planner {
   const ProgramVariables variables_;
   Buffers buffers_;
   CpuPlan plan_;
+  std::map<Value, std::vector<Node*>> readers_;
+  std::set<Value> fetched_;
   std::map<std::pair<int, std::string>, Buffer> derived_;   // by input buffer and key
   std::map<Value, Buffer> run_parts_;                       // of sums over rows
   std::map<const Node*, Buffer> row_counts_;                // of nodes that fill rows up
