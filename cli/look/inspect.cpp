@@ -1,7 +1,9 @@
-// tpuest inspect PATH: a checkpoint, its folder, a SavedModel, a graph, a TFRecord, an event file
-// images or a file of Keras'
+// tpuest inspect PATH...: a checkpoint, its folder, a SavedModel, a graph, a TFRecord, an event
+// file images or a file of Keras'
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/look/commands.h"
 #include "cli/look/inspect/checkpoint.h"
@@ -10,6 +12,7 @@
 #include "cli/look/inspect/images.h"
 #include "cli/look/inspect/keras.h"
 #include "cli/look/inspect/records.h"
+#include "cli/shell/report.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
@@ -155,11 +158,8 @@ int Show(const InspectInvocation& invocation, const Found& found) {
   return ShowRecords(invocation, found.path);
 }
 
-int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
-  if (invocation.arguments.size() != 1) {
-    throw Error(Code::kUsage, "inspect takes one path", "tpuest inspect runs/mnist");
-  }
-  const auto find = [&] { return Find(invocation.arguments[0], invocation.verify); };
+int InspectOne(const InspectInvocation& invocation, const std::string& path) {
+  const auto find = [&] { return Find(path, invocation.verify); };
   Found found = find();
   while (true) {
     try {
@@ -173,6 +173,30 @@ int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
   }
 }
 
+// With several paths each has a heading. The exit code is that of the first that has one; a path
+// that cannot be read ends it.
+int Inspect(const InspectInvocation& invocation, config::Sources& /*sources*/) {
+  const std::vector<std::string>& paths = invocation.arguments;
+  if (paths.empty()) {
+    throw Error(Code::kUsage, "inspect needs a path", "tpuest inspect runs/mnist");
+  }
+  if (paths.size() == 1) return InspectOne(invocation, paths[0]);
+  if (invocation.json || invocation.diff) {
+    throw Error(
+        Code::kUsage,
+        fmt::format("--{} takes one path, found {}", invocation.json ? "json" : "diff",
+                    paths.size()),
+        fmt::format("tpuest inspect {} --{}", paths[0], invocation.json ? "json" : "diff OTHER"));
+  }
+  int exit_code = 0;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    (void)WriteStdout(fmt::format("{}==> {} <==\n", i == 0 ? "" : "\n", paths[i]));
+    const int code = InspectOne(invocation, paths[i]);
+    if (exit_code == 0) exit_code = code;
+  }
+  return exit_code;
+}
+
 }  // namespace
 
 Command InspectCommand() {
@@ -182,7 +206,7 @@ Command InspectCommand() {
            "look into a checkpoint, SavedModel, TFRecord, event file, images or a model of Keras'",
        .examples = {"tpuest inspect runs/mnist", "tpuest inspect train.tfrecord",
                     "tpuest inspect runs/mnist/model.ckpt-500 --value dense/kernel"},
-       .takes = Takes::kPath},
+       .takes = Takes::kPaths},
       Declare, Inspect);
 }
 
