@@ -26,6 +26,7 @@
 namespace tpuest {
 namespace {
 
+constexpr int kClosedTries = 3;   // that tell a process with a token
 constexpr double kTrySecs = 5;    // for a process that is there to answer
 constexpr double kCloseSecs = 2;  // for what was sent last to arrive
 constexpr size_t kTokenBytes = 32;
@@ -244,6 +245,15 @@ class RemoteWay final : public Way {
     const LinksTry result =
         module_.go(door_, address.c_str(), kTrySecs, &socket, why.data(), why.size());
     why_not_ = why.data();
+    // A process with a token hangs up on one without. One that ends refuses the next try.
+    const bool is_closed = why_not_.find("Socket closed") != std::string::npos;
+    closed_ = meeting_.token.empty() && is_closed ? closed_ + 1 : 0;
+    if (closed_ == kClosedTries && !meeting_.chief.empty()) {
+      throw Error(
+          Code::kUsage,
+          fmt::format("the process at {} has a cluster token, and this one has none", address),
+          kTokenHint);
+    }
     if (result == kOtherToken && !meeting_.chief.empty()) {
       throw Error(Code::kUsage,
                   fmt::format("the process at {} has another cluster token, or none", address),
@@ -260,6 +270,7 @@ class RemoteWay final : public Way {
   std::string address_;  // of the door
   std::map<int, std::string> others_;
   std::string why_not_;
+  int closed_ = 0;  // tries in a row that the other side has ended
   std::string noticed_token_;
   bool has_notice_ = false;
 };
