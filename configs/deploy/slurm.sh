@@ -18,8 +18,8 @@ export TPUEST_CLUSTER_TOKEN
 srun --kill-on-bad-exit=1 tpuest __COMMAND__ __JOB__ --threads __THREADS__
 code=$?
 
-# 75: preempted, saved; 7: a task was lost. The same script goes on.
-if [[ $code == 75 || $code == 7 ]]; then
+# 75: preempted, saved; 143: preempted before the first save; 7: a task was lost. The same script goes on.
+if [[ $code == 75 || $code == 143 || $code == 7 ]]; then
   scontrol requeue "${SLURM_JOB_ID:?this is a batch script}"
 fi
 exit "$code"

@@ -235,7 +235,7 @@ def check_dockerfile(program):
 
 def check_units(program):
     text = program.deploy("systemd", "--processes", "2")
-    for line in ("RestartForceExitStatus=6 7 75", "KillMode=mixed", "TimeoutStopSec=120"):
+    for line in ("RestartForceExitStatus=6 7 75 143", "KillMode=mixed", "TimeoutStopSec=120"):
         expect(line in text.splitlines(), True, line)
 
 
