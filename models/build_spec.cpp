@@ -133,6 +133,7 @@ nn::TrainOp Minimized(const SpecParts& parts, Value loss) {
       .gradient_norm = Records(parts.job, kGradientNorm),
       .heads = nn::HeadsOf(parts.head),
       .updates = parts.layers.updates,
+      .constraints = parts.layers.constraints,
       .remat = parts.job.remat,
       .tables = TrainedTables(parts.layers.graph, parts.params, parts.job)};
   if (!parts.optimizers.empty()) return nn::MinimizeParts(loss, parts.optimizers, options);

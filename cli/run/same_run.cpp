@@ -67,7 +67,8 @@ bool IsOfMeaning(const std::string& step) {
 }
 
 bool IsOfTraining(const std::string& step) {
-  for (const std::string_view what : {"optimizer", "initializer", "regularizer", "learning_rate"}) {
+  for (const std::string_view what :
+       {"optimizer", "initializer", "regularizer", "constraint", "learning_rate"}) {
     if (step.find(what) != std::string::npos) return true;
   }
   return false;

@@ -82,6 +82,16 @@ Resample::Resample(const ResampleShape& shape)
       rows_(SpansOf(shape.in_height, shape.out_height)),
       columns_(SpansOf(shape.in_width, shape.out_width)) {}
 
+std::vector<float> Resample::RowWeights() const {
+  std::vector<float> weights(static_cast<size_t>(shape_.out_height * shape_.in_height), 0.0F);
+  for (size_t row = 0; row < rows_.size(); ++row) {
+    const Span& span = rows_[row];
+    const auto first = static_cast<int64_t>(row) * shape_.in_height + span.begin;
+    std::copy(span.weights.begin(), span.weights.end(), weights.begin() + first);
+  }
+  return weights;
+}
+
 size_t Resample::scratch_bytes() const {
   return static_cast<size_t>(shape_.out_height * shape_.in_width * shape_.channels) * sizeof(float);
 }

@@ -37,6 +37,10 @@ class Resample {
  public:
   explicit Resample(const ResampleShape& shape);
 
+  // What the rows of a result are made of, [out_height, in_height]: Run multiplies by it, and then
+  // by that of the columns.
+  [[nodiscard]] std::vector<float> RowWeights() const;
+
   // Memory that a call of Run needs for itself, aligned as float.
   [[nodiscard]] size_t scratch_bytes() const;
   // One image, uint8 or float, -> float. False for another dtype.

@@ -45,7 +45,9 @@ KerasJson JsonOf(T& value) {
   if constexpr (requires(ConfigWriter & writer) { value.Visit(writer); }) {
     ConfigWriter writer;
     value.Visit(writer);
-    return {{"module", "keras.regularizers"},
+    std::string_view module = "keras.regularizers";
+    if constexpr (requires { T::kKerasModule; }) module = T::kKerasModule;
+    return {{"module", module},
             {"class_name", std::string(std::begin(T::kAliases)[0])},
             {"config", writer.Take()},
             {"registered_name", nullptr}};
@@ -91,12 +93,6 @@ Lookup WithEntries(Lookup lookup) {
     }
   }
   return lookup;
-}
-
-void Rename(KerasJson& config, const std::string& from, const std::string& to) {
-  if (!config.contains(from)) return;
-  config[to] = config[from];
-  config.erase(from);
 }
 
 }  // namespace
@@ -152,7 +148,13 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
                            [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
             config["padding"] = padding;
           }
-          if (std::is_same_v<T, nn::Reshape>) Rename(config, "shape", "target_shape");
+          if constexpr (std::is_same_v<T, nn::Reshape>) {
+            config["target_shape"] = copy.target_shape.value_or(copy.shape);
+          }
+          if constexpr (std::is_same_v<T, nn::LeakyReLU>) {
+            config["alpha"] = copy.negative_slope.value_or(copy.alpha);
+            config.erase("negative_slope");
+          }
           for (const char* const list : {"noise_shape", "idf_weights"}) {
             if (config.contains(list) && config[list].empty()) config[list] = nullptr;
           }

@@ -7,6 +7,7 @@
 #include "core/ops/activation.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
 #include "core/ops/softmax.h"
 
 namespace tpuest::nn {
@@ -23,6 +24,13 @@ Value Bounded(Value x, const ReLU& relu) {
   if (relu.threshold == 0 && relu.max_value == kSix) return ops::Relu6(x);
   const Value positive = relu.threshold != 0 ? Above(x, relu.threshold) : ops::Relu(x);
   return relu.max_value ? ops::ClipByValue(positive, 0.0, *relu.max_value) : positive;
+}
+
+// exp(x - log(sum(exp(x)))) over several axes, as Keras computes it.
+Value SoftmaxOver(Value x, const std::vector<int64_t>& axes) {
+  const Value most = ops::StopGradient(ops::Max(x, axes, true));
+  const Value sum = ops::Sum(ops::Exp(ops::Sub(x, most)), axes, true);
+  return ops::Exp(ops::Sub(x, ops::AddV2(ops::Log(sum), most)));
 }
 
 void CheckNotNegative(const LayerScope& layer, double value, std::string_view what) {
@@ -52,7 +60,7 @@ Value ReLU::Apply(LayerContext& context, Value x) const {
 Value LeakyReLU::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   const NameScope nodes = layer.Nodes();
-  return layer.Output(ops::LeakyRelu(x, static_cast<float>(alpha)));
+  return layer.Output(ops::LeakyRelu(x, static_cast<float>(negative_slope.value_or(alpha))));
 }
 
 Value ELU::Apply(LayerContext& context, Value x) const {
@@ -72,9 +80,9 @@ Value PReLU::Apply(LayerContext& context, Value x) const {
         std::find(shared_axes.begin(), shared_axes.end(), axis) != shared_axes.end();
     dims.push_back(is_shared ? 1 : layer.Dimension(x, axis));
   }
-  const Variable* const alpha =
-      layer.AddWeight("alpha", Shape(dims), alpha_initializer,
-                      {.trainable = trainable, .regularizer = &alpha_regularizer});
+  const Variable* const alpha = layer.AddWeight(
+      "alpha", Shape(dims), alpha_initializer,
+      {.trainable = trainable, .regularizer = &alpha_regularizer, .constraint = &alpha_constraint});
   const NameScope nodes = layer.Nodes();
   const Value below = ops::Mul(ops::Neg(layer.Use(alpha)), ops::Relu(ops::Neg(x)));
   return layer.Output(ops::AddV2(ops::Relu(x), below));
@@ -83,11 +91,22 @@ Value PReLU::Apply(LayerContext& context, Value x) const {
 Value SoftmaxLayer::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   const int64_t rank = x.shape().known_rank() ? x.shape().rank() : 0;
-  const int64_t at = axis < 0 ? axis + rank : axis;
-  if (at < 1 || at >= rank) {
-    layer.Fail(fmt::format("its input {} has no axis {} beside the batch", x.shape().Text(), axis));
+  const auto* const one = std::get_if<int64_t>(&axis);
+  std::vector<int64_t> axes =
+      one != nullptr ? std::vector<int64_t>{*one} : std::get<std::vector<int64_t>>(axis);
+  if (axes.empty()) layer.Fail("axis is an empty list");
+  for (int64_t& each : axes) {
+    const int64_t named = each;
+    if (each < 0) each += rank;
+    if (each >= 1 && each < rank) continue;
+    layer.Fail(
+        fmt::format("its input {} has no axis {} beside the batch", x.shape().Text(), named));
   }
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) layer.Fail("an axis is repeated");
+  const int64_t at = axes.front();
   const NameScope nodes = layer.Nodes();
+  if (axes.size() > 1) return layer.Output(SoftmaxOver(x, axes));
   if (at == rank - 1) return layer.Output(ops::Softmax(x));
   std::vector<int64_t> perm(static_cast<size_t>(rank));
   std::iota(perm.begin(), perm.end(), 0);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/nn/activations.h"
@@ -55,12 +56,13 @@ struct ReLU {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// x where it is positive, else alpha * x.
+// x where it is positive, else alpha * x; Keras 3 calls alpha negative_slope.
 struct LeakyReLU {
   static constexpr std::string_view kType = "leaky_re_lu";
   static constexpr std::string_view kSummary = "x above 0, alpha * x below";
   static constexpr std::string_view kAliases[] = {"LeakyReLU"};
   double alpha = 0.3;
+  std::optional<double> negative_slope;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -68,6 +70,7 @@ struct LeakyReLU {
   template <class V>
   void Visit(V& v) {
     v("alpha", alpha, {.help = "slope below 0"});
+    v("negative_slope", negative_slope, {.help = "Keras 3's name of alpha; null: alpha"});
     VisitName(v, *this, "default: leaky_re_lu, leaky_re_lu_1, ...");
   }
 
@@ -102,6 +105,7 @@ struct PReLU {
   static constexpr std::string_view kAliases[] = {"PReLU"};
   Initializer alpha_initializer = ZerosInitializer{};
   Regularizer alpha_regularizer;
+  Constraint alpha_constraint;
   std::vector<int64_t> shared_axes;
   bool trainable = true;
   std::string name;
@@ -112,6 +116,7 @@ struct PReLU {
   void Visit(V& v) {
     v("alpha_initializer", alpha_initializer, {.help = "first values of alpha"});
     v("alpha_regularizer", alpha_regularizer, {.help = "penalty on alpha"});
+    v("alpha_constraint", alpha_constraint, {.help = "limit on alpha, after each update"});
     v("shared_axes", shared_axes, {.help = "axes of the input that have one alpha"});
     VisitVariables(v, *this, "prefix of its variable; default: p_re_lu, ...");
   }
@@ -119,19 +124,19 @@ struct PReLU {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// exp(x) over its sum along an axis.
+// exp(x) over its sum along the axes.
 struct SoftmaxLayer {
   static constexpr std::string_view kType = "softmax";
   static constexpr std::string_view kSummary = "shares that sum to 1 over an axis";
   static constexpr std::string_view kAliases[] = {"Softmax"};
-  int64_t axis = -1;
+  std::variant<int64_t, std::vector<int64_t>> axis = int64_t{-1};
   std::string name;
   LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "along which it adds up to 1"});
+    v("axis", axis, {.help = "an axis, or a list of axes, over which the result adds up to 1"});
     VisitName(v, *this, "default: softmax, softmax_1, ...");
   }
 

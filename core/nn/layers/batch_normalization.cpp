@@ -1,5 +1,8 @@
 #include "core/nn/layers/batch_normalization.h"
 
+#include <numeric>
+#include <utility>
+
 #include "core/ops/array.h"
 #include "core/ops/batch_norm.h"
 #include "core/ops/collective.h"
@@ -83,6 +86,43 @@ Normalized NormalizeExamples(const Normalizing& n, Value weight) {
   return {Scaled(n, used), followed, ops::Sum(weight)};
 }
 
+// Normalizes in training by the moments of all replicas' examples; the rows of x are all examples
+// where there is no weight.
+Normalized NormalizeTogether(const Normalizing& n, Value weight, int replicas) {
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < n.x.shape().rank() - 1; ++axis) axes.push_back(axis);
+  const Value wide = ops::Cast(n.x, DType::kFloat);
+  Value weights = ops::OnesLike(wide);
+  if (weight.valid()) {
+    Value each = weight;
+    for (int axis = 1; axis < n.x.shape().rank(); ++axis) each = ops::ExpandDims(each, -1);
+    weights = ops::Mul(weights, each);
+  }
+  const auto over_all = [&](Value x) {
+    const Value own = ops::Sum(x, axes);
+    return replicas > 1 ? ops::CrossReplicaSum(own, replicas) : own;
+  };
+  const Value count = over_all(weights);
+  const Value mean = ops::RealDiv(over_all(ops::Mul(wide, weights)), count);
+  const Value squares = ops::RealDiv(over_all(ops::Mul(ops::Square(wide), weights)), count);
+  const Moments used{mean, ops::Sub(squares, ops::Square(mean))};
+  return {Scaled(n, used), used, {}};
+}
+
+// The axis of the channels, from 0. Fails for the batch's, and for several.
+int64_t ChannelAxis(const LayerScope& layer, const BatchNormalization& options, int64_t rank) {
+  const auto* const list = std::get_if<std::vector<int64_t>>(&options.axis);
+  if (list != nullptr && list->size() != 1) {
+    layer.Fail("axis names several axes, expected one", "axis: -1, the last one");
+  }
+  const int64_t named = list != nullptr ? list->front() : std::get<int64_t>(options.axis);
+  const int64_t axis = named < 0 ? named + rank : named;
+  if (axis < 1 || axis >= rank) {
+    layer.Fail(fmt::format("its input has no axis {} beside the batch", named));
+  }
+  return axis;
+}
+
 // `rows` as Normalized has it: a replica's part in the mean over replicas.
 void Follow(LayerContext& context, const Variable* moving, Value batch, Value rows,
             double momentum) {
@@ -99,20 +139,24 @@ void Follow(LayerContext& context, const Variable* moving, Value batch, Value ro
 
 }  // namespace
 
-Value BatchNormalization::Apply(LayerContext& context, Value x) const {
+Value BatchNormalization::Apply(LayerContext& context, Value given) const {
   LayerScope layer(context, name, kType, place);
-  if (!x.shape().known_rank() || x.shape().rank() < 2) {
-    layer.Fail(fmt::format("takes an input [batch, ..., channels], got {}", x.shape().Text()));
+  if (!given.shape().known_rank() || given.shape().rank() < 2) {
+    layer.Fail(fmt::format("takes an input [batch, ..., channels], got {}", given.shape().Text()));
   }
-  const Shape channels{layer.Channels(x, x.shape().rank())};
-  const Variable* const gamma =
-      scale ? layer.AddWeight("gamma", channels, gamma_initializer,
-                              {.trainable = trainable, .regularizer = &gamma_regularizer})
-            : nullptr;
-  const Variable* const beta =
-      center ? layer.AddWeight("beta", channels, beta_initializer,
-                               {.trainable = trainable, .regularizer = &beta_regularizer})
-             : nullptr;
+  const int64_t rank = given.shape().rank();
+  const int64_t at = ChannelAxis(layer, *this, rank);
+  const Shape channels{layer.Dimension(given, static_cast<int>(at))};
+  const Variable* const gamma = scale ? layer.AddWeight("gamma", channels, gamma_initializer,
+                                                        {.trainable = trainable,
+                                                         .regularizer = &gamma_regularizer,
+                                                         .constraint = &gamma_constraint})
+                                      : nullptr;
+  const Variable* const beta = center ? layer.AddWeight("beta", channels, beta_initializer,
+                                                        {.trainable = trainable,
+                                                         .regularizer = &beta_regularizer,
+                                                         .constraint = &beta_constraint})
+                                      : nullptr;
   const Variable* const mean =
       layer.AddWeight("moving_mean", channels, moving_mean_initializer, {.trainable = false});
   const Variable* const variance = layer.AddWeight(
@@ -122,21 +166,31 @@ Value BatchNormalization::Apply(LayerContext& context, Value x) const {
   const bool training = context.training && !frozen;
 
   const NameScope nodes = layer.Nodes();
+  std::vector<int64_t> perm(static_cast<size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[static_cast<size_t>(at)], perm.back());
+  const bool is_last = at == rank - 1;
+  const Value x = is_last ? given : ops::Transpose(given, perm);
+  // Keras' fused op, which follows the unbiased variance, has the channels first or last.
+  const bool is_image = rank == 4 && at != 2;
   const Normalizing normalization{
       .x = x,
       .gamma = gamma != nullptr ? gamma->value : ops::Ones(context.graph, DType::kFloat, channels),
       .beta = beta != nullptr ? beta->value : ops::Zeros(context.graph, DType::kFloat, channels),
       .moving = {mean->value, variance->value},
       .epsilon = epsilon};
-  const Normalized result = training && context.example_weight.valid()
-                                ? NormalizeExamples(normalization, context.example_weight)
-                            : x.shape().rank() == 4 ? NormalizeImage(normalization, training)
-                                                    : NormalizeAny(normalization, training);
+  const Normalized result =
+      training && synchronized
+          ? NormalizeTogether(normalization, context.example_weight, context.replicas)
+      : training && context.example_weight.valid()
+          ? NormalizeExamples(normalization, context.example_weight)
+      : is_image ? NormalizeImage(normalization, training)
+                 : NormalizeAny(normalization, training);
   if (training) {
     Follow(context, mean, result.batch.mean, result.rows, momentum);
     Follow(context, variance, result.batch.variance, result.rows, momentum);
   }
-  return layer.Output(result.y);
+  return layer.Output(is_last ? result.y : ops::Transpose(result.y, perm));
 }
 
 }  // namespace tpuest::nn

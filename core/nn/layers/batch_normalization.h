@@ -1,24 +1,29 @@
 #pragma once
 // Batch normalisation over all axes but the last: tf.layers.batch_normalization.
 
+#include <cstdint>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "core/nn/layers/layer.h"
 
 namespace tpuest::nn {
 
-// Normalizes x [batch, ..., channels] (Ioffe & Szegedy 2015). In training by the statistics of the
-// replica's batch; the moving averages follow them, moving -= (moving - batch) * (1 - momentum),
-// with the batch statistics averaged over replicas. Otherwise, and where gamma and beta are not
-// trained, by the moving averages. Variables gamma, beta, moving_mean, moving_variance [channels].
-// As in TensorFlow, the moving variance of an image [batch, height, width, channels] follows the
-// unbiased variance, that of other ranks the biased one. Apply throws Error kUsage for another
-// rank.
+// Normalizes x [batch, ..., channels] (Ioffe & Szegedy 2015); the channels may be on another axis.
+// In training by the statistics of the replica's batch, or of all replicas' (synchronized); the
+// moving averages follow them, moving -= (moving - batch) * (1 - momentum), with the batch
+// statistics averaged over replicas. Otherwise, and where gamma and beta are not trained, by the
+// moving averages. Variables gamma, beta, moving_mean, moving_variance [channels]. As in
+// TensorFlow, the moving variance of an image [batch, height, width, channels] follows the unbiased
+// variance, that of other ranks and of synchronized ones the biased one. Apply throws Error kUsage
+// for another rank.
 struct BatchNormalization {
   static constexpr std::string_view kType = "batch_normalization";
   static constexpr std::string_view kSummary =
       "mean 0 and variance 1 over the replica's batch, with moving averages outside of training";
   static constexpr std::string_view kAliases[] = {"BatchNormalization"};
+  std::variant<int64_t, std::vector<int64_t>> axis = int64_t{-1};
   double momentum = 0.99;
   double epsilon = 0.001;
   bool center = true;
@@ -29,6 +34,9 @@ struct BatchNormalization {
   Initializer moving_variance_initializer = OnesInitializer{};
   Regularizer beta_regularizer;
   Regularizer gamma_regularizer;
+  Constraint beta_constraint;
+  Constraint gamma_constraint;
+  bool synchronized = false;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -36,6 +44,7 @@ struct BatchNormalization {
 
   template <class V>
   void Visit(V& v) {
+    v("axis", axis, {.help = "the axis of the channels"});
     v("momentum", momentum, {.help = "of the moving averages"});
     v("epsilon", epsilon, {.help = "added to the variance"});
     v("center", center, {.help = "add beta"});
@@ -47,11 +56,15 @@ struct BatchNormalization {
       {.help = "of the moving variance"});
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
+    v("beta_constraint", beta_constraint, {.help = "limit on beta, after each update"});
+    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, after each update"});
+    v("synchronized", synchronized,
+      {.help = "true: mean and variance of all replicas' examples, not of each replica's own"});
     v("trainable", trainable, {.help = "false: frozen, and in inference mode"});
     VisitName(v, *this, "prefix of its variables; default: batch_normalization, ...");
   }
 
-  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+  [[nodiscard]] Value Apply(LayerContext& context, Value given) const;
 };
 
 }  // namespace tpuest::nn

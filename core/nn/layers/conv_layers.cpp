@@ -52,7 +52,9 @@ template <class Layer>
 const Variable* AddBias(const Layer& layer, LayerScope& scope, int64_t channels) {
   if (!layer.use_bias) return nullptr;
   return scope.AddWeight("bias", Shape{channels}, layer.bias_initializer,
-                         {.trainable = layer.trainable, .regularizer = &layer.bias_regularizer});
+                         {.trainable = layer.trainable,
+                          .regularizer = &layer.bias_regularizer,
+                          .constraint = &layer.bias_constraint});
 }
 
 // The kernel of a convolution over `size`, which reads `channels` channels in layer.groups groups.
@@ -66,7 +68,9 @@ const Variable* AddKernel(const Layer& layer, LayerScope& scope, std::vector<int
   }
   size.insert(size.end(), {channels / groups, layer.filters});
   return scope.AddWeight("kernel", Shape(size), layer.kernel_initializer,
-                         {.trainable = layer.trainable, .regularizer = &layer.kernel_regularizer});
+                         {.trainable = layer.trainable,
+                          .regularizer = &layer.kernel_regularizer,
+                          .constraint = &layer.kernel_constraint});
 }
 
 template <class Layer>
@@ -76,9 +80,10 @@ const Variable* AddDepthwiseKernel(const Layer& layer, LayerScope& scope, std::v
     scope.Fail(fmt::format("depth_multiplier is {}, expected at least 1", layer.depth_multiplier));
   }
   size.insert(size.end(), {channels, layer.depth_multiplier});
-  return scope.AddWeight(
-      "depthwise_kernel", Shape(size), layer.depthwise_initializer,
-      {.trainable = layer.trainable, .regularizer = &layer.depthwise_regularizer});
+  return scope.AddWeight("depthwise_kernel", Shape(size), layer.depthwise_initializer,
+                         {.trainable = layer.trainable,
+                          .regularizer = &layer.depthwise_regularizer,
+                          .constraint = &layer.depthwise_constraint});
 }
 
 // The kernel of the convolution that mixes the channels of a depthwise one.
@@ -86,19 +91,21 @@ template <class Layer>
 const Variable* AddPointwiseKernel(const Layer& layer, LayerScope& scope, std::vector<int64_t> ones,
                                    int64_t channels) {
   ones.insert(ones.end(), {channels * layer.depth_multiplier, layer.filters});
-  return scope.AddWeight(
-      "pointwise_kernel", Shape(ones), layer.pointwise_initializer,
-      {.trainable = layer.trainable, .regularizer = &layer.pointwise_regularizer});
+  return scope.AddWeight("pointwise_kernel", Shape(ones), layer.pointwise_initializer,
+                         {.trainable = layer.trainable,
+                          .regularizer = &layer.pointwise_regularizer,
+                          .constraint = &layer.pointwise_constraint});
 }
 
 void CheckFilters(int64_t filters, const LayerScope& scope) {
   if (filters < 1) scope.Fail(fmt::format("filters is {}, expected at least 1", filters));
 }
 
-Value Finish(const LayerScope& scope, Value y, const Variable* bias,
-             const std::optional<std::string>& activation) {
+// Bias and activation, and the end of the layer.
+template <class Layer>
+Value Finish(const Layer& layer, const LayerScope& scope, Value y, const Variable* bias) {
   if (bias != nullptr) y = ops::BiasAdd(y, scope.Use(bias));
-  return scope.Output(Activate(activation.value_or("linear"), y));
+  return scope.Output(Activate(layer.activation.value_or("linear"), y), layer.activity_regularizer);
 }
 
 }  // namespace
@@ -111,7 +118,7 @@ Value Conv2D::Apply(LayerContext& context, Value x) const {
       AddKernel(*this, scope, HeightAndWidth(kernel_size, "kernel_size"), channels);
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
-  return Finish(scope, ops::Conv2D(x, scope.Use(kernel), ConvWindowOf(*this)), bias, activation);
+  return Finish(*this, scope, ops::Conv2D(x, scope.Use(kernel), ConvWindowOf(*this)), bias);
 }
 
 Value DepthwiseConv2D::Apply(LayerContext& context, Value x) const {
@@ -122,7 +129,7 @@ Value DepthwiseConv2D::Apply(LayerContext& context, Value x) const {
       AddDepthwiseKernel(*this, scope, HeightAndWidth(kernel_size, "kernel_size"), channels);
   const Variable* const bias = AddBias(*this, scope, channels * depth_multiplier);
   const NameScope nodes = scope.Nodes();
-  return Finish(scope, ops::DepthwiseConv2dNative(x, scope.Use(kernel), window), bias, activation);
+  return Finish(*this, scope, ops::DepthwiseConv2dNative(x, scope.Use(kernel), window), bias);
 }
 
 Value SeparableConv2D::Apply(LayerContext& context, Value x) const {
@@ -137,7 +144,7 @@ Value SeparableConv2D::Apply(LayerContext& context, Value x) const {
   const NameScope nodes = scope.Nodes();
   const Value deep = ops::DepthwiseConv2dNative(x, scope.Use(depthwise), window);
   const Value mixed = ops::Conv2D(deep, scope.Use(pointwise), {.padding = "VALID"});
-  return Finish(scope, mixed, bias, activation);
+  return Finish(*this, scope, mixed, bias);
 }
 
 Value Conv1D::Apply(LayerContext& context, Value x) const {
@@ -150,7 +157,7 @@ Value Conv1D::Apply(LayerContext& context, Value x) const {
   const NameScope nodes = scope.Nodes();
   const Value y =
       ops::Conv2D(AsImage(*this, x), ops::ExpandDims(scope.Use(kernel), 0), StepWindowOf(*this));
-  return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
+  return Finish(*this, scope, ops::Squeeze(y, {1}), bias);
 }
 
 Value SeparableConv1D::Apply(LayerContext& context, Value x) const {
@@ -168,7 +175,7 @@ Value SeparableConv1D::Apply(LayerContext& context, Value x) const {
                                                 ops::ExpandDims(scope.Use(depthwise), 0), window);
   const Value mixed =
       ops::Conv2D(deep, ops::ExpandDims(scope.Use(pointwise), 0), {.padding = "VALID"});
-  return Finish(scope, ops::Squeeze(mixed, {1}), bias, activation);
+  return Finish(*this, scope, ops::Squeeze(mixed, {1}), bias);
 }
 
 Value DepthwiseConv1D::Apply(LayerContext& context, Value x) const {
@@ -182,7 +189,7 @@ Value DepthwiseConv1D::Apply(LayerContext& context, Value x) const {
   const NameScope nodes = scope.Nodes();
   const Value y =
       ops::DepthwiseConv2dNative(AsImage(*this, x), ops::ExpandDims(scope.Use(kernel), 0), window);
-  return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
+  return Finish(*this, scope, ops::Squeeze(y, {1}), bias);
 }
 
 // ---- over volumes -------------------------------------------------------------------------------
@@ -289,13 +296,13 @@ Value Conv3D::Apply(LayerContext& context, Value x) const {
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
   const Value all = scope.Use(kernel);
-  if (groups == 1) return Finish(scope, ConvOverVolume(x, all, axes), bias, activation);
+  if (groups == 1) return Finish(*this, scope, ConvOverVolume(x, all, axes), bias);
   std::vector<Value> parts;
   for (int64_t group = 0; group < groups; ++group) {
     parts.push_back(ConvOverVolume(LastAxisPart(x, group, channels / groups),
                                    LastAxisPart(all, group, filters / groups), axes));
   }
-  return Finish(scope, ops::ConcatV2(parts, -1), bias, activation);
+  return Finish(*this, scope, ops::ConcatV2(parts, -1), bias);
 }
 
 // ---- transposed ---------------------------------------------------------------------------------
@@ -431,27 +438,28 @@ Value TransposedConv<axes>::Apply(LayerContext& context, Value x) const {
   }
   std::vector<int64_t> dims = size;
   dims.insert(dims.end(), {filters, channels});
-  const Variable* const kernel =
-      scope.AddWeight("kernel", Shape(dims), kernel_initializer,
-                      {.trainable = trainable, .regularizer = &kernel_regularizer});
+  const Variable* const kernel = scope.AddWeight("kernel", Shape(dims), kernel_initializer,
+                                                 {.trainable = trainable,
+                                                  .regularizer = &kernel_regularizer,
+                                                  .constraint = &kernel_constraint});
   const Variable* const bias = AddBias(*this, scope, filters);
   const NameScope nodes = scope.Nodes();
   if constexpr (axes == 3) {
-    return Finish(scope, TransposedOverVolume(x, scope.Use(kernel), made), bias, activation);
+    return Finish(*this, scope, TransposedOverVolume(x, scope.Use(kernel), made), bias);
   }
   result.push_back(filters);
   if constexpr (axes == 2) {
     const Value y = ops::Conv2DBackpropInput(
         SizesWithBatchOf(x, result), scope.Use(kernel), x,
         {.strides = steps, .padding = PaddingName(padding), .dilations = dilations});
-    return Finish(scope, y, bias, activation);
+    return Finish(*this, scope, y, bias);
   }
   // Steps are the width of an image of height 1.
   result.insert(result.begin(), 1);
   const Value y = ops::Conv2DBackpropInput(
       SizesWithBatchOf(x, result), ops::ExpandDims(scope.Use(kernel), 0), ops::ExpandDims(x, 1),
       {.strides = {1, steps[0]}, .padding = PaddingName(padding), .dilations = {1, dilations[0]}});
-  return Finish(scope, ops::Squeeze(y, {1}), bias, activation);
+  return Finish(*this, scope, ops::Squeeze(y, {1}), bias);
 }
 
 template struct TransposedConv<1>;

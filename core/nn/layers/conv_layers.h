@@ -56,6 +56,9 @@ struct Conv2D {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint kernel_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -72,6 +75,9 @@ struct Conv2D {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: conv2d, conv2d_1, ...");
   }
 
@@ -96,6 +102,9 @@ struct DepthwiseConv2D {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer depthwise_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint depthwise_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -111,6 +120,10 @@ struct DepthwiseConv2D {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("depthwise_constraint", depthwise_constraint,
+      {.help = "limit on the depthwise kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: depthwise_conv2d, ...");
   }
 
@@ -136,6 +149,9 @@ struct Conv3D {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint kernel_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -156,6 +172,9 @@ struct Conv3D {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: conv3d, conv3d_1, ...");
   }
 
@@ -184,6 +203,10 @@ struct SeparableConv2D {
   Regularizer depthwise_regularizer;
   Regularizer pointwise_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint depthwise_constraint;
+  Constraint pointwise_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -202,6 +225,12 @@ struct SeparableConv2D {
     v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
     v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("depthwise_constraint", depthwise_constraint,
+      {.help = "limit on the depthwise kernel, after each update"});
+    v("pointwise_constraint", pointwise_constraint,
+      {.help = "limit on the pointwise kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: separable_conv2d, ...");
   }
 
@@ -227,6 +256,9 @@ struct Conv1D {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint kernel_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -243,6 +275,9 @@ struct Conv1D {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: conv1d, conv1d_1, ...");
   }
 
@@ -267,6 +302,9 @@ struct DepthwiseConv1D {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer depthwise_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint depthwise_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -282,6 +320,10 @@ struct DepthwiseConv1D {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("depthwise_constraint", depthwise_constraint,
+      {.help = "limit on the depthwise kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: depthwise_conv1d, ...");
   }
 
@@ -310,6 +352,10 @@ struct SeparableConv1D {
   Regularizer depthwise_regularizer;
   Regularizer pointwise_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint depthwise_constraint;
+  Constraint pointwise_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -328,6 +374,12 @@ struct SeparableConv1D {
     v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
     v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("depthwise_constraint", depthwise_constraint,
+      {.help = "limit on the depthwise kernel, after each update"});
+    v("pointwise_constraint", pointwise_constraint,
+      {.help = "limit on the pointwise kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: separable_conv1d, ...");
   }
 
@@ -375,6 +427,9 @@ struct TransposedConv {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint kernel_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -396,6 +451,9 @@ struct TransposedConv {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, TransposedWordsOf(axes).name);
   }
 

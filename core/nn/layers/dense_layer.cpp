@@ -33,15 +33,18 @@ Value Dense::Apply(LayerContext& context, Value x) const {
   }
   const Variable* const kernel =
       layer.AddWeight("kernel", Shape{shape.dim(-1), units}, kernel_initializer,
-                      {.trainable = trainable, .regularizer = &kernel_regularizer});
-  const Variable* const bias =
-      use_bias ? layer.AddWeight("bias", Shape{units}, bias_initializer,
-                                 {.trainable = trainable, .regularizer = &bias_regularizer})
-               : nullptr;
+                      {.trainable = trainable,
+                       .regularizer = &kernel_regularizer,
+                       .constraint = &kernel_constraint});
+  const Variable* const bias = use_bias ? layer.AddWeight("bias", Shape{units}, bias_initializer,
+                                                          {.trainable = trainable,
+                                                           .regularizer = &bias_regularizer,
+                                                           .constraint = &bias_constraint})
+                                        : nullptr;
   const NameScope nodes = layer.Nodes();
   Value y = LastAxisProduct(x, layer.Use(kernel));
   if (bias != nullptr) y = ops::BiasAdd(y, layer.Use(bias));
-  return layer.Output(Activate(activation.value_or("linear"), y));
+  return layer.Output(Activate(activation.value_or("linear"), y), activity_regularizer);
 }
 
 }  // namespace tpuest::nn

@@ -25,6 +25,9 @@ struct Dense {
   Initializer bias_initializer = ZerosInitializer{};
   Regularizer kernel_regularizer;
   Regularizer bias_regularizer;
+  Regularizer activity_regularizer;
+  Constraint kernel_constraint;
+  Constraint bias_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -38,6 +41,9 @@ struct Dense {
     v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: dense, dense_1, ...");
   }
 

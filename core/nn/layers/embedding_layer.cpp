@@ -31,7 +31,9 @@ Value Embedding::Apply(LayerContext& context, Value x) const {
   }
   const Variable* const table =
       layer.AddWeight("embeddings", Shape{input_dim, output_dim}, embeddings_initializer,
-                      {.trainable = trainable, .regularizer = &embeddings_regularizer});
+                      {.trainable = trainable,
+                       .regularizer = &embeddings_regularizer,
+                       .constraint = &embeddings_constraint});
   const NameScope nodes = layer.Nodes();
   const bool is_index = x.dtype() == DType::kInt32 || x.dtype() == DType::kInt64;
   const Value rows = is_index ? x : ops::Cast(x, DType::kInt32);
@@ -40,9 +42,11 @@ Value Embedding::Apply(LayerContext& context, Value x) const {
       layer.Fail(
           fmt::format("combines lists [batch, K], and its input is {}", rows.shape().Text()));
     }
-    return layer.Output(ops::Cast(Combined(table->value, rows, combiner), context.compute_dtype));
+    return layer.Output(ops::Cast(Combined(table->value, rows, combiner), context.compute_dtype),
+                        activity_regularizer);
   }
-  return layer.Output(ops::Cast(ops::GatherV2(table->value, rows), context.compute_dtype));
+  return layer.Output(ops::Cast(ops::GatherV2(table->value, rows), context.compute_dtype),
+                      activity_regularizer);
 }
 
 }  // namespace tpuest::nn

@@ -19,6 +19,8 @@ struct Embedding {
   int64_t output_dim = 0;
   Initializer embeddings_initializer = RandomUniformInitializer{};
   Regularizer embeddings_regularizer;
+  Regularizer activity_regularizer;
+  Constraint embeddings_constraint;
   std::string combiner;
   bool trainable = true;
   std::string name;
@@ -31,6 +33,9 @@ struct Embedding {
     v("output_dim", output_dim, {.help = "numbers in a row", .required = true});
     v("embeddings_initializer", embeddings_initializer, {.help = "first values of the table"});
     v("embeddings_regularizer", embeddings_regularizer, {.help = "penalty on the table"});
+    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
+    v("embeddings_constraint", embeddings_constraint,
+      {.help = "limit on the table, after each update"});
     v("combiner", combiner,
       {.help = "one row of those of a list of any length, as tf.nn.safe_embedding_lookup_sparse; "
                "default: a row each",

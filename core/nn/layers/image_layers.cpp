@@ -1,17 +1,64 @@
 #include "core/nn/layers/image_layers.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
+#include "core/kernels/resample.h"
+#include "core/nn/layers/draw.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/image.h"
-#include "core/ops/random.h"
+#include "core/ops/matmul.h"
 #include "core/ops/reduction.h"
 
 namespace tpuest::nn {
 
+namespace {
+
+struct NamedKernel {
+  std::string_view name;
+  ResampleKernel kernel;
+};
+// Those for which tf.image.resize has the op ScaleAndTranslate.
+constexpr std::array kKernels = {NamedKernel{"lanczos3", ResampleKernel::kLanczos3},
+                                 NamedKernel{"lanczos5", ResampleKernel::kLanczos5},
+                                 NamedKernel{"gaussian", ResampleKernel::kGaussian},
+                                 NamedKernel{"mitchellcubic", ResampleKernel::kMitchellCubic}};
+
+// x [N, H, W, C] with an axis in another length: the product with the weights of its kernel.
+Value ResampledAlong(Value x, int axis, int64_t length, ResampleKernel kernel) {
+  const int64_t in = x.shape().dim(axis);
+  const Resample resample({.kernel = kernel,
+                           .in_height = in,
+                           .in_width = 1,
+                           .out_height = length,
+                           .out_width = 1,
+                           .channels = 1});
+  const Value weights =
+      x.graph().Constant(Tensor::Of<float>(Shape{length, in}, resample.RowWeights()), "weights");
+  std::vector<int64_t> perm(4);
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[static_cast<size_t>(axis)], perm.back());
+  const Value turned = ops::Transpose(x, perm);
+  Shape shape = turned.shape();
+  shape.set_dim(0, kUnknownDim);
+  shape.set_dim(-1, length);
+  const Value rows = ops::Reshape(turned, Shape{kUnknownDim, in});
+  const Value product = ops::MatMul(rows, weights, {.transpose_b = true});
+  return ops::Transpose(ops::Reshape(product, shape), perm);
+}
+
+}  // namespace
+
 Value Resized(Value x, int64_t height, int64_t width, std::string_view interpolation) {
   if (interpolation == "nearest") return ops::ResizeNearestNeighbor(x, height, width);
+  for (const NamedKernel& known : kKernels) {
+    if (known.name != interpolation) continue;
+    const Value wide = ops::Cast(x, DType::kFloat);
+    const Value high = ResampledAlong(wide, 1, height, known.kernel);
+    return ops::Cast(ResampledAlong(high, 2, width, known.kernel), x.dtype());
+  }
   const Value resized = interpolation == "bicubic" ? ops::ResizeBicubic(x, height, width)
                         : interpolation == "area"  ? ops::ResizeArea(x, height, width)
                                                    : ops::ResizeBilinear(x, height, width);
@@ -84,9 +131,8 @@ Value CenterCrop::Apply(LayerContext& context, Value x) const {
 namespace {
 
 // A number for each image, uniform in [0, 1): float32 [batch, 1, 1, 1], whatever the precision.
-Value UniformEach(Value x) {
-  const Value like = ops::Slice(x, {0, 0, 0, 0}, {-1, 1, 1, 1});
-  return ops::RandomUniform(ops::ShapeOf(like), DType::kFloat, "random_uniform");
+Value UniformEach(Value x, const Seed& seed) {
+  return DrawUniform(ops::Slice(x, {0, 0, 0, 0}, {-1, 1, 1, 1}), seed);
 }
 
 struct Bounds {
@@ -119,8 +165,8 @@ Bounds PartsOf(const LayerScope& layer, const Factor& factor, std::string_view w
 }
 
 // A number for each image between bounds: [batch, 1, 1, 1].
-Value DrawEach(Value x, const Bounds& bounds) {
-  return ops::AddV2(ops::Mul(UniformEach(x), bounds.high - bounds.low), bounds.low);
+Value DrawEach(Value x, const Bounds& bounds, const Seed& seed) {
+  return ops::AddV2(ops::Mul(UniformEach(x, seed), bounds.high - bounds.low), bounds.low);
 }
 
 // The images under a transform each; the numbers are [batch, 1, 1, 1].
@@ -159,7 +205,7 @@ Value RandomCrop::Apply(LayerContext& context, Value x) const {
   }
   // The first row, or column: every one as often.
   const auto first = [&](int64_t left_out) {
-    const Value any = ops::Floor(ops::Mul(UniformEach(x), static_cast<double>(left_out + 1)));
+    const Value any = ops::Floor(ops::Mul(UniformEach(x, seed), static_cast<double>(left_out + 1)));
     return ops::Minimum(any, static_cast<double>(left_out));
   };
   const Value top = first(rows);
@@ -175,7 +221,7 @@ Value RandomFlip::Apply(LayerContext& context, Value x) const {
   (void)layer.Channels(x, 4);
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  const auto flip = [](Value image, size_t axis) {
+  const auto flip = [this](Value image, size_t axis) {
     ops::StridedSliceOptions turned{.begin = {0, 0, 0, 0},
                                     .end = {0, 0, 0, 0},
                                     .strides = {1, 1, 1, 1},
@@ -183,7 +229,7 @@ Value RandomFlip::Apply(LayerContext& context, Value x) const {
                                     .end_mask = 15};
     turned.strides[axis] = -1;
     const Value half = image.graph().ScalarOf(DType::kFloat, 0.5, "half");
-    const Value flips = ops::Greater(UniformEach(image), half);
+    const Value flips = ops::Greater(UniformEach(image, seed), half);
     return ops::SelectV2(flips, ops::StridedSlice(image, turned), image);
   };
   Value y = x;
@@ -199,7 +245,7 @@ Value RandomRotation::Apply(LayerContext& context, Value x) const {
   const Bounds turns = BoundsOf(layer, factor, "factor");
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  const Value angle = DrawEach(x, {turns.low * kTurn, turns.high * kTurn});
+  const Value angle = DrawEach(x, {turns.low * kTurn, turns.high * kTurn}, seed);
   const Value cos = ops::Cos(angle);
   const Value sin = ops::Sin(angle);
   // What keeps the middle ((W - 1) / 2, (H - 1) / 2) in its place.
@@ -220,8 +266,8 @@ Value RandomTranslation::Apply(LayerContext& context, Value x) const {
   const Bounds right = PartsOf(layer, width_factor, "width_factor");
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  const Value y_offset = ops::Mul(DrawEach(x, down), -static_cast<double>(size.height));
-  const Value x_offset = ops::Mul(DrawEach(x, right), -static_cast<double>(size.width));
+  const Value y_offset = ops::Mul(DrawEach(x, down, seed), -static_cast<double>(size.height));
+  const Value x_offset = ops::Mul(DrawEach(x, right, seed), -static_cast<double>(size.width));
   const Value zero = ops::Mul(y_offset, 0.0);
   const Value one = ops::AddV2(zero, 1.0);
   return layer.Output(
@@ -236,8 +282,8 @@ Value RandomZoom::Apply(LayerContext& context, Value x) const {
   if (width_factor) wide = PartsOf(layer, *width_factor, "width_factor");
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  const Value y_zoom = DrawEach(x, {1 + high.low, 1 + high.high});
-  const Value x_zoom = wide ? DrawEach(x, {1 + wide->low, 1 + wide->high}) : y_zoom;
+  const Value y_zoom = DrawEach(x, {1 + high.low, 1 + high.high}, seed);
+  const Value x_zoom = wide ? DrawEach(x, {1 + wide->low, 1 + wide->high}, seed) : y_zoom;
   const auto offset = [](Value zoom, int64_t side) {
     return ops::Mul(ops::Sub(1.0, zoom), static_cast<double>(side - 1) / 2);
   };
@@ -259,7 +305,7 @@ Value RandomContrast::Apply(LayerContext& context, Value x) const {
   }
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  const Value by = DrawEach(x, {1 - two[0], 1 + two[1]});
+  const Value by = DrawEach(x, {1 - two[0], 1 + two[1]}, seed);
   const Value wide = ops::Cast(x, DType::kFloat);
   const Value mean = ops::Mean(wide, {1, 2}, true);
   const Value changed = ops::AddV2(ops::Mul(ops::Sub(wide, mean), by), mean);
@@ -276,7 +322,7 @@ Value RandomBrightness::Apply(LayerContext& context, Value x) const {
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
   const double range = value_range[1] - value_range[0];
-  const Value more = DrawEach(x, {parts.low * range, parts.high * range});
+  const Value more = DrawEach(x, {parts.low * range, parts.high * range}, seed);
   const Value changed = ops::AddV2(ops::Cast(x, DType::kFloat), more);
   return layer.Output(
       ops::Cast(ops::ClipByValue(changed, value_range[0], value_range[1]), x.dtype()));

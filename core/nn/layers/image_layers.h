@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/nn/layers/draw.h"
 #include "core/nn/layers/layer.h"
 
 namespace tpuest::nn {
@@ -39,7 +40,9 @@ struct Resizing {
   void Visit(V& v) {
     VisitTarget(v, *this);
     v("interpolation", interpolation,
-      {.help = "as tf.image.resize", .values = {"bilinear", "nearest", "bicubic", "area"}});
+      {.help = "as tf.image.resize",
+       .values = {"bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian",
+                  "mitchellcubic"}});
     v("crop_to_aspect_ratio", crop_to_aspect_ratio,
       {.help = "cut what would be squeezed, the same on both sides"});
     VisitName(v, *this, "default: resizing, resizing_1, ...");
@@ -77,6 +80,7 @@ struct RandomCrop {
   static constexpr std::string_view kAliases[] = {"RandomCrop"};
   int64_t height = 0;
   int64_t width = 0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -84,6 +88,7 @@ struct RandomCrop {
   template <class V>
   void Visit(V& v) {
     VisitTarget(v, *this);
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_crop, ...");
   }
 
@@ -96,6 +101,7 @@ struct RandomFlip {
   static constexpr std::string_view kSummary = "images mirrored at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomFlip"};
   std::string mode = "horizontal_and_vertical";
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -105,6 +111,7 @@ struct RandomFlip {
     v("mode", mode,
       {.help = "what is turned about",
        .values = {"horizontal_and_vertical", "horizontal", "vertical"}});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_flip, ...");
   }
 
@@ -133,6 +140,7 @@ struct RandomRotation {
   std::string fill_mode = "reflect";
   std::string interpolation = "bilinear";
   double fill_value = 0.0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -143,6 +151,7 @@ struct RandomRotation {
       {.help = "parts of a whole turn, counterclockwise: f for [-f, f], or [from, to]",
        .required = true});
     VisitFilling(v, *this);
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_rotation, ...");
   }
 
@@ -159,6 +168,7 @@ struct RandomTranslation {
   std::string fill_mode = "reflect";
   std::string interpolation = "bilinear";
   double fill_value = 0.0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -170,6 +180,7 @@ struct RandomTranslation {
     v("width_factor", width_factor,
       {.help = "parts of the width: f for [-f, f], or [from, to]", .required = true});
     VisitFilling(v, *this);
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_translation, ...");
   }
 
@@ -187,6 +198,7 @@ struct RandomZoom {
   std::string fill_mode = "reflect";
   std::string interpolation = "bilinear";
   double fill_value = 0.0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -199,6 +211,7 @@ struct RandomZoom {
     v("width_factor", width_factor,
       {.help = "the same of the width; null: the aspect ratio stays"});
     VisitFilling(v, *this);
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_zoom, ...");
   }
 
@@ -211,6 +224,7 @@ struct RandomContrast {
   static constexpr std::string_view kSummary = "the contrast changed at random, in training";
   static constexpr std::string_view kAliases[] = {"RandomContrast"};
   Factor factor = 0.0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -220,6 +234,7 @@ struct RandomContrast {
     v("factor", factor,
       {.help = "f for a factor in [1 - f, 1 + f], or [less, more] for [1 - less, 1 + more]",
        .required = true});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_contrast, ...");
   }
 
@@ -233,6 +248,7 @@ struct RandomBrightness {
   static constexpr std::string_view kAliases[] = {"RandomBrightness"};
   Factor factor = 0.0;
   std::vector<double> value_range = {0, 255};
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -242,6 +258,7 @@ struct RandomBrightness {
     v("factor", factor,
       {.help = "parts of value_range: f for [-f, f], or [from, to]", .required = true});
     v("value_range", value_range, {.help = "[least, most] of an image's values, which are kept"});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its draws; default: random_brightness, ...");
   }
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include "core/ops/array.h"
+#include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
+#include "core/ops/reduction.h"
 
 namespace tpuest::nn {
 
@@ -34,6 +37,26 @@ Variable* AddWeight(LayerContext& context, const std::string& name, const Shape&
   return AddVariable(
       context, {.name = name, .shape = shape, .initializer = initializer, .trainable = trainable},
       fmt::format("layer_with_weights-{}/{}", context.layers_with_weights++, last));
+}
+
+void AddActivityPenalty(LayerContext& context, const Regularizer& regularizer, Value y) {
+  if (!regularizer) return;
+  Value wide = ops::Cast(y, DType::kFloat);
+  Value batch;
+  if (Value weight = context.example_weight; weight.valid()) {
+    // The examples of all replicas, since they are not spread evenly.
+    batch = ops::Sum(weight);
+    if (context.replicas > 1) {
+      batch = ops::Mul(ops::CrossReplicaSum(batch, context.replicas), 1.0 / context.replicas);
+    }
+    for (int axis = 1; axis < y.shape().rank(); ++axis) weight = ops::ExpandDims(weight, -1);
+    wide = ops::Mul(wide, weight);
+  } else {
+    batch = ops::Cast(
+        ops::StridedSlice(ops::ShapeOf(y), {.begin = {0}, .end = {1}, .shrink_axis_mask = 1}),
+        DType::kFloat);
+  }
+  context.regularization_losses.push_back(ops::RealDiv(Penalty(regularizer, wide), batch));
 }
 
 namespace {
@@ -85,7 +108,11 @@ LayerScope::LayerScope(LayerContext& context, const std::string& name, std::stri
                                     : name),
       first_node_(context.graph.next_node()) {}
 
-Value LayerScope::Output(Value y) const {
+Value LayerScope::Output(Value y, const Regularizer& activity_regularizer) const {
+  if (activity_regularizer) {
+    const NameScope scope(context_.graph, "ActivityRegularizer");
+    AddActivityPenalty(context_, activity_regularizer, y);
+  }
   context_.graph.AddLayer(name_, type_, first_node_, y);
   return y;
 }
@@ -106,6 +133,10 @@ Variable* LayerScope::AddWeight(std::string_view name, const Shape& shape,
   if (options.regularizer != nullptr && options.regularizer->has_value()) {
     const NameScope scope(graph, full_name + "/Regularizer");
     context_.regularization_losses.push_back(Penalty(*options.regularizer, weight->value));
+  }
+  if (options.constraint != nullptr && options.constraint->has_value()) {
+    CheckConstraint(*options.constraint, shape);
+    if (weight->trainable) context_.constraints.emplace(full_name, *options.constraint);
   }
   return weight;
 }

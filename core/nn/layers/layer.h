@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/graph/graph.h"
 #include "core/nn/activations.h"
+#include "core/nn/constraints.h"
 #include "core/nn/initializers.h"
 #include "core/nn/name_patterns.h"
 #include "core/nn/regularizers.h"
@@ -25,6 +26,9 @@ void VisitActivation(V& v, Layer& layer) {
   v("activation", layer.activation, {.help = "null: linear", .values = ActivationNames()});
   v("use_bias", layer.use_bias, {.help = "add a bias"});
 }
+
+inline constexpr std::string_view kActivityHelp =
+    "penalty on the layer's result, over the examples of a batch";
 
 // The tensors that a layer takes, each by the name of an input or of a layer above: one, several in
 // the layer's order, or by its arguments' names (network.h); "": what the layer before it gives.
@@ -74,10 +78,11 @@ struct LayerContext {
   // The names of the layers that network.h has built, by their place in its list.
   std::map<const void*, std::string> built;
 
-  std::vector<Node*> updates;                // moving averages: run with the train_op
-  std::vector<Value> regularization_losses;  // float32 [] each
-  int layers_with_weights = 0;               // for object paths
-  std::string object_prefix;                 // of those of a model that is a layer
+  std::vector<Node*> updates;                     // moving averages: run with the train_op
+  std::vector<Value> regularization_losses;       // float32 [] each
+  std::map<std::string, Constraint> constraints;  // of trained variables, by name
+  int layers_with_weights = 0;                    // for object paths
+  std::string object_prefix;                      // of those of a model that is a layer
   // Of models that are layers: their names by that prefix, and the files of their weights.
   std::map<std::string, std::string> models;
   std::vector<WeightsFile> weights;
@@ -89,6 +94,10 @@ Variable* AddWeight(LayerContext& context, const std::string& name, const Shape&
 
 // Sides of a window: one for both, or height and width.
 using Sides = std::variant<int64_t, std::vector<int64_t>>;
+
+// Adds the penalty on y [batch, ...] to the context's losses: its sum divided by the number of
+// examples, rows that fill the batch up left out. No regularizer: nothing.
+void AddActivityPenalty(LayerContext& context, const Regularizer& regularizer, Value y);
 
 // The sides as {height, width}. Throws Error kUsage unless there are one or two positive numbers.
 [[nodiscard]] std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what);
@@ -115,6 +124,7 @@ class LayerScope {
   struct WeightOptions {
     bool trainable = true;
     const Regularizer* regularizer = nullptr;
+    const Constraint* constraint = nullptr;
     DType dtype = DType::kFloat;
   };
   // The variable "<layer>/<name>". To be called before Nodes().
@@ -124,8 +134,9 @@ class LayerScope {
   [[nodiscard]] Value Use(const Variable* weight) const;
   // From here on nodes are named "<layer>/...".
   [[nodiscard]] NameScope Nodes() const { return {context_.graph, name_}; }
-  // Ends the layer, which is recorded in the graph with its result; returns that.
-  Value Output(Value y) const;
+  // Ends the layer, which is recorded in the graph with its result; returns that. The penalty on
+  // it, if there is one, is added to the model's losses.
+  Value Output(Value y, const Regularizer& activity_regularizer = {}) const;
 
   // Throws Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
   [[noreturn]] void Fail(const std::string& message, std::string hint = "") const;

@@ -2,11 +2,9 @@
 
 #include <cmath>
 
+#include "core/nn/layers/draw.h"
 #include "core/ops/array.h"
-#include "core/ops/collective.h"
 #include "core/ops/elementwise.h"
-#include "core/ops/random.h"
-#include "core/ops/reduction.h"
 
 namespace tpuest::nn {
 namespace {
@@ -27,22 +25,18 @@ Value OneAlong(Value x, const std::vector<int64_t>& axes) {
 
 // The elements that stay, bool of x's shape but 1 along `axes`. Drawn in float32 whatever the
 // precision, so that the mask does not depend on it.
-Value Kept(Value x, double rate, const std::vector<int64_t>& axes) {
-  const Value like = axes.empty() ? x : OneAlong(x, axes);
-  const Value uniform = ops::RandomUniform(ops::ShapeOf(like), DType::kFloat, "random_uniform");
+Value Kept(Value x, double rate, const std::vector<int64_t>& axes, const Seed& seed) {
+  const Value uniform = DrawUniform(axes.empty() ? x : OneAlong(x, axes), seed);
   return ops::GreaterEqual(uniform, x.graph().ScalarOf(DType::kFloat, rate, "rate"));
 }
 
-Value Dropped(Value x, double rate, const std::vector<int64_t>& axes) {
-  const Value keep = Kept(x, rate, axes);
+Value Dropped(Value x, double rate, const std::vector<int64_t>& axes, const Seed& seed) {
+  const Value keep = Kept(x, rate, axes, seed);
   const Value scaled = ops::Mul(x, 1.0 / (1.0 - rate));
   return ops::SelectV2(keep, scaled, x.graph().ScalarOf(x.dtype(), 0.0));
 }
 
-Value Normals(Value x) {
-  const Value drawn = ops::RandomStandardNormal(ops::ShapeOf(x), DType::kFloat, "random_normal");
-  return ops::Cast(drawn, x.dtype());
-}
+Value Normals(Value x, const Seed& seed) { return ops::Cast(DrawNormal(x, seed), x.dtype()); }
 
 // The axes of 1 in a noise_shape.
 std::vector<int64_t> SharedAxes(const LayerScope& layer, const Shape& shape,
@@ -72,7 +66,7 @@ Value Dropout::Apply(LayerContext& context, Value x) const {
   const std::vector<int64_t> axes = SharedAxes(layer, x.shape(), noise_shape);
   if (!context.training || rate == 0) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  return layer.Output(Dropped(x, rate, axes));
+  return layer.Output(Dropped(x, rate, axes, seed));
 }
 
 template <int axes>
@@ -84,7 +78,7 @@ Value SpatialDropout<axes>::Apply(LayerContext& context, Value x) const {
   std::vector<int64_t> between;
   for (int64_t axis = 1; axis <= axes; ++axis) between.push_back(axis);
   const NameScope nodes = layer.Nodes();
-  return layer.Output(Dropped(x, rate, between));
+  return layer.Output(Dropped(x, rate, between, seed));
 }
 
 template struct SpatialDropout<1>;
@@ -101,7 +95,7 @@ Value StochasticDepth::Apply(LayerContext& context, Value x) const {
   std::vector<int64_t> of_example;
   for (int64_t axis = 1; axis < x.shape().rank(); ++axis) of_example.push_back(axis);
   const NameScope nodes = layer.Nodes();
-  return layer.Output(Dropped(x, drop_path_rate, of_example));
+  return layer.Output(Dropped(x, drop_path_rate, of_example, seed));
 }
 
 Value GaussianNoise::Apply(LayerContext& context, Value x) const {
@@ -109,7 +103,7 @@ Value GaussianNoise::Apply(LayerContext& context, Value x) const {
   if (!(stddev >= 0)) layer.Fail(fmt::format("stddev is {}, expected at least 0", stddev));
   if (!context.training || stddev == 0) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  return layer.Output(ops::AddV2(x, ops::Mul(Normals(x), stddev)));
+  return layer.Output(ops::AddV2(x, ops::Mul(Normals(x, seed), stddev)));
 }
 
 Value GaussianDropout::Apply(LayerContext& context, Value x) const {
@@ -118,44 +112,28 @@ Value GaussianDropout::Apply(LayerContext& context, Value x) const {
   if (!context.training || rate == 0) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
   const double stddev = std::sqrt(rate / (1 - rate));
-  return layer.Output(ops::Mul(x, ops::AddV2(ops::Mul(Normals(x), stddev), 1.0)));
+  return layer.Output(ops::Mul(x, ops::AddV2(ops::Mul(Normals(x, seed), stddev), 1.0)));
 }
 
 Value AlphaDropout::Apply(LayerContext& context, Value x) const {
   constexpr double kLowest = -1.7580993408473766;  // selu far below 0
   const LayerScope layer(context, name, kType, place);
   CheckRate(layer, rate);
+  const std::vector<int64_t> axes = SharedAxes(layer, x.shape(), noise_shape);
   if (!context.training || rate == 0) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
   const double scale = 1 / std::sqrt((1 - rate) * (1 + rate * kLowest * kLowest));
-  const Value kept = ops::SelectV2(Kept(x, rate, {}), x, x.graph().ScalarOf(x.dtype(), kLowest));
+  const Value kept =
+      ops::SelectV2(Kept(x, rate, axes, seed), x, x.graph().ScalarOf(x.dtype(), kLowest));
   return layer.Output(ops::AddV2(ops::Mul(kept, scale), -scale * kLowest * rate));
 }
 
 Value ActivityRegularization::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   const NameScope nodes = layer.Nodes();
-  Value wide = ops::Cast(x, DType::kFloat);
-  Value batch;
-  if (Value weight = context.example_weight; weight.valid()) {
-    // The examples of all replicas, since they are not spread evenly.
-    batch = ops::Sum(weight);
-    if (context.replicas > 1) {
-      batch = ops::Mul(ops::CrossReplicaSum(batch, context.replicas), 1.0 / context.replicas);
-    }
-    for (int axis = 1; axis < x.shape().rank(); ++axis) weight = ops::ExpandDims(weight, -1);
-    wide = ops::Mul(wide, weight);
-  } else {
-    batch = ops::Cast(
-        ops::StridedSlice(ops::ShapeOf(x), {.begin = {0}, .end = {1}, .shrink_axis_mask = 1}),
-        DType::kFloat);
-  }
-  const auto add = [&](double factor, Value sum) {
-    if (factor == 0) return;
-    context.regularization_losses.push_back(ops::RealDiv(ops::Mul(sum, factor), batch));
-  };
-  add(l1, ops::Sum(ops::Abs(wide)));
-  add(l2, ops::Sum(ops::Square(wide)));
+  // Each factor is a loss of its own.
+  if (l1 != 0) AddActivityPenalty(context, L1Regularizer{l1}, x);
+  if (l2 != 0) AddActivityPenalty(context, L2Regularizer{l2}, x);
   return layer.Output(x);
 }
 

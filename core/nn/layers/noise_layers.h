@@ -9,9 +9,13 @@
 #include <string_view>
 #include <vector>
 
+#include "core/nn/layers/draw.h"
 #include "core/nn/layers/layer.h"
 
 namespace tpuest::nn {
+
+inline constexpr std::string_view kNoiseShapeHelp =
+    "an axis of 1 is dropped or kept as one, null is the input's; [null, 1, 1, 1]: a whole example";
 
 // Drops elements at random (Srivastava et al. 2014): in training x / (1 - rate) where RandomUniform
 // >= rate, else 0; otherwise x. Where noise_shape is 1 the elements along that axis share their
@@ -22,6 +26,7 @@ struct Dropout {
   static constexpr std::string_view kAliases[] = {"Dropout"};
   double rate = 0.5;
   std::vector<std::optional<int64_t>> noise_shape;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -29,9 +34,8 @@ struct Dropout {
   template <class V>
   void Visit(V& v) {
     v("rate", rate, {.help = "fraction of elements dropped, below 1"});
-    v("noise_shape", noise_shape,
-      {.help = "an axis of 1 is dropped or kept as one, null is the input's; [null, 1, 1, 1]: a "
-               "whole example"});
+    v("noise_shape", noise_shape, {.help = kNoiseShapeHelp});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its mask; default: dropout, dropout_1, ...");
   }
 
@@ -58,6 +62,7 @@ struct SpatialDropout {
   static constexpr std::string_view kSummary = "whole channels set to 0 at random, in training";
   static constexpr std::string_view kAliases[] = {SpatialWordsOf(axes).alias};
   double rate = 0.5;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -65,6 +70,7 @@ struct SpatialDropout {
   template <class V>
   void Visit(V& v) {
     v("rate", rate, {.help = "fraction of channels dropped, below 1"});
+    VisitSeed(v, *this);
     VisitName(v, *this, SpatialWordsOf(axes).name);
   }
 
@@ -83,6 +89,7 @@ struct StochasticDepth {
       "a branch left out at random, an example at a time, in training";
   static constexpr std::string_view kAliases[] = {"StochasticDepth"};
   double drop_path_rate = 0.0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -91,6 +98,7 @@ struct StochasticDepth {
   void Visit(V& v) {
     v("drop_path_rate", drop_path_rate,
       {.help = "fraction of examples dropped, below 1", .required = true});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its mask; default: stochastic_depth, ...");
   }
 
@@ -103,6 +111,7 @@ struct GaussianNoise {
   static constexpr std::string_view kSummary = "noise added, in training";
   static constexpr std::string_view kAliases[] = {"GaussianNoise"};
   double stddev = 0.0;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -110,6 +119,7 @@ struct GaussianNoise {
   template <class V>
   void Visit(V& v) {
     v("stddev", stddev, {.help = "of what is added", .required = true});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its noise; default: gaussian_noise, ...");
   }
 
@@ -122,6 +132,7 @@ struct GaussianDropout {
   static constexpr std::string_view kSummary = "values multiplied by noise around 1, in training";
   static constexpr std::string_view kAliases[] = {"GaussianDropout"};
   double rate = 0.5;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -129,6 +140,7 @@ struct GaussianDropout {
   template <class V>
   void Visit(V& v) {
     v("rate", rate, {.help = "of the dropout that varies as much, below 1", .required = true});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its noise; default: gaussian_dropout, ...");
   }
 
@@ -142,6 +154,8 @@ struct AlphaDropout {
   static constexpr std::string_view kSummary = "dropout that keeps mean and variance, for selu";
   static constexpr std::string_view kAliases[] = {"AlphaDropout"};
   double rate = 0.5;
+  std::vector<std::optional<int64_t>> noise_shape;
+  Seed seed;
   std::string name;
   LayerInputs inputs;
   Place place;
@@ -149,6 +163,8 @@ struct AlphaDropout {
   template <class V>
   void Visit(V& v) {
     v("rate", rate, {.help = "fraction of elements dropped, below 1", .required = true});
+    v("noise_shape", noise_shape, {.help = kNoiseShapeHelp});
+    VisitSeed(v, *this);
     VisitName(v, *this, "of its mask; default: alpha_dropout, ...");
   }
 

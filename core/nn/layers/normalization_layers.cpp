@@ -1,6 +1,8 @@
 #include "core/nn/layers/normalization_layers.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "core/nn/layers/unit_length.h"
 #include "core/ops/array.h"
@@ -45,14 +47,16 @@ template <class Layer>
 Affine AddAffine(const Layer& options, LayerScope& layer, const Shape& shape) {
   Affine affine;
   if (options.scale) {
-    affine.gamma = layer.AddWeight(
-        "gamma", shape, options.gamma_initializer,
-        {.trainable = options.trainable, .regularizer = &options.gamma_regularizer});
+    affine.gamma = layer.AddWeight("gamma", shape, options.gamma_initializer,
+                                   {.trainable = options.trainable,
+                                    .regularizer = &options.gamma_regularizer,
+                                    .constraint = &options.gamma_constraint});
   }
   if (options.center) {
-    affine.beta =
-        layer.AddWeight("beta", shape, options.beta_initializer,
-                        {.trainable = options.trainable, .regularizer = &options.beta_regularizer});
+    affine.beta = layer.AddWeight("beta", shape, options.beta_initializer,
+                                  {.trainable = options.trainable,
+                                   .regularizer = &options.beta_regularizer,
+                                   .constraint = &options.beta_constraint});
   }
   return affine;
 }
@@ -65,19 +69,29 @@ Value Applied(const Affine& affine, Value y, const Shape& broadcast) {
   return y;
 }
 
-// The number or the numbers as a constant: float32 [] or [channels].
-Value ConstantOf(const LayerScope& layer, Value x, const PerChannel& given, std::string_view name) {
+// The number or the numbers as a constant: float32 [] or [channels], the places on an axis of x.
+Value ConstantOf(const LayerScope& layer, Value x, const PerChannel& given, std::string_view name,
+                 int axis = -1) {
   Graph& graph = x.graph();
   if (const auto* const one = std::get_if<double>(&given)) {
     return graph.ScalarOf(DType::kFloat, *one, name);
   }
   const auto& all = std::get<std::vector<double>>(given);
-  const int64_t channels = layer.Dimension(x, -1);
+  const int64_t channels = layer.Dimension(x, axis);
   if (static_cast<int64_t>(all.size()) != channels) {
     layer.Fail(fmt::format("{} has {} numbers, its input {} channels", name, all.size(), channels));
   }
   return graph.Constant(
       Tensor::Of<float>(Shape{channels}, std::vector<float>(all.begin(), all.end())), name);
+}
+
+// The shape that has x's dimensions on some axes and 1 on the others.
+Shape Spread(const LayerScope& layer, Value x, const std::vector<int64_t>& axes) {
+  std::vector<int64_t> dims(static_cast<size_t>(x.shape().rank()), 1);
+  for (const int64_t axis : axes) {
+    dims[static_cast<size_t>(axis)] = layer.Dimension(x, static_cast<int>(axis));
+  }
+  return Shape(dims);
 }
 
 }  // namespace
@@ -97,17 +111,24 @@ Value LayerNormalization::Apply(LayerContext& context, Value x) const {
   return layer.Output(ops::Cast(Applied(affine, y, Shape(broadcast)), x.dtype()));
 }
 
-Value GroupNormalization::Apply(LayerContext& context, Value x) const {
+Value GroupNormalization::Apply(LayerContext& context, Value given) const {
   LayerScope layer(context, name, kType, place);
-  if (!x.shape().known_rank() || x.shape().rank() < 2) {
-    layer.Fail(fmt::format("takes an input [batch, ..., channels], got {}", x.shape().Text()));
+  if (!given.shape().known_rank() || given.shape().rank() < 2) {
+    layer.Fail(fmt::format("takes an input [batch, ..., channels], got {}", given.shape().Text()));
   }
-  const int64_t channels = layer.Dimension(x, -1);
+  const auto at = static_cast<size_t>(AxesOf(layer, axis, given.shape()).front());
+  const int64_t channels = layer.Dimension(given, static_cast<int>(at));
   const int64_t count = groups == -1 ? channels : groups;
   if (count < 1 || channels % count != 0) {
     layer.Fail(fmt::format("{} channels do not make {} groups", channels, count));
   }
   const Affine affine = AddAffine(*this, layer, Shape{channels});
+  std::vector<int64_t> perm(static_cast<size_t>(given.shape().rank()));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[at], perm.back());
+  const bool is_last = at + 1 == perm.size();
+  const NameScope nodes = layer.Nodes();
+  const Value x = is_last ? given : ops::Transpose(given, perm);
   std::vector<int64_t> grouped = {kUnknownDim};
   std::vector<int64_t> whole = {kUnknownDim};
   for (int at = 1; at + 1 < x.shape().rank(); ++at) {
@@ -120,11 +141,11 @@ Value GroupNormalization::Apply(LayerContext& context, Value x) const {
   for (int64_t at = 1; at < static_cast<int64_t>(grouped.size()); ++at) {
     if (at != static_cast<int64_t>(grouped.size()) - 2) axes.push_back(at);
   }
-  const NameScope nodes = layer.Nodes();
   const Value y =
       Standardized(ops::Reshape(ops::Cast(x, DType::kFloat), Shape(grouped)), axes, epsilon);
   const Value back = Applied(affine, ops::Reshape(y, Shape(whole)), Shape{channels});
-  return layer.Output(ops::Cast(back, x.dtype()));
+  const Value result = ops::Cast(back, x.dtype());
+  return layer.Output(is_last ? result : ops::Transpose(result, perm));
 }
 
 Value UnitNormalization::Apply(LayerContext& context, Value x) const {
@@ -138,19 +159,34 @@ Value Normalization::Apply(LayerContext& context, Value x) const {
   constexpr double kSmallest = 1e-7;
   LayerScope layer(context, name, kType, place);
   if (mean.has_value() != variance.has_value()) layer.Fail("has mean or variance alone");
+  const std::vector<int64_t> axes = axis ? AxesOf(layer, *axis, x.shape()) : std::vector<int64_t>();
+  const bool is_last = axes.size() == 1 && axes.front() == x.shape().rank() - 1;
   Value centre;
   Value spread;
+  Shape broadcast;  // of mean and variance, unless they meet x from the right
   if (mean) {
-    centre = ConstantOf(layer, x, *mean, "mean");
-    spread = ConstantOf(layer, x, *variance, "variance");
+    const int last = axes.empty() ? -1 : static_cast<int>(axes.back());
+    if (axes.empty() && (mean->index() != 0 || variance->index() != 0)) {
+      layer.Fail("has one mean and one variance for all (axis: null), and lists of them");
+    }
+    centre = ConstantOf(layer, x, *mean, "mean", last);
+    spread = ConstantOf(layer, x, *variance, "variance", last);
+    if (!axes.empty() && !is_last) broadcast = Spread(layer, x, {axes.back()});
   } else {
-    const Shape channels{layer.Dimension(x, -1)};
-    centre = layer.AddWeight("mean", channels, ZerosInitializer{}, {.trainable = false})->value;
-    spread = layer.AddWeight("variance", channels, OnesInitializer{}, {.trainable = false})->value;
+    std::vector<int64_t> dims;
+    for (const int64_t at : axes) dims.push_back(layer.Dimension(x, static_cast<int>(at)));
+    const Shape shape(dims);
+    centre = layer.AddWeight("mean", shape, ZerosInitializer{}, {.trainable = false})->value;
+    spread = layer.AddWeight("variance", shape, OnesInitializer{}, {.trainable = false})->value;
     (void)layer.AddWeight("count", Shape{}, ZerosInitializer{},
                           {.trainable = false, .dtype = DType::kInt64});
+    if (!axes.empty() && !is_last) broadcast = Spread(layer, x, axes);
   }
   const NameScope nodes = layer.Nodes();
+  if (broadcast.rank() > 0) {
+    if (centre.shape().rank() > 0) centre = ops::Reshape(centre, broadcast);
+    if (spread.shape().rank() > 0) spread = ops::Reshape(spread, broadcast);
+  }
   const DType dtype = x.dtype();
   const Value deviation = ops::Cast(ops::Maximum(ops::Sqrt(spread), kSmallest), dtype);
   const Value middle = ops::Cast(centre, dtype);

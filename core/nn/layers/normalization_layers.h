@@ -32,6 +32,8 @@ struct LayerNormalization {
   Initializer gamma_initializer = OnesInitializer{};
   Regularizer beta_regularizer;
   Regularizer gamma_regularizer;
+  Constraint beta_constraint;
+  Constraint gamma_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -47,6 +49,8 @@ struct LayerNormalization {
     v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
+    v("beta_constraint", beta_constraint, {.help = "limit on beta, after each update"});
+    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: layer_normalization, ...");
   }
 
@@ -61,6 +65,7 @@ struct GroupNormalization {
       "mean 0 and variance 1 within groups of channels of each example";
   static constexpr std::string_view kAliases[] = {"GroupNormalization"};
   int64_t groups = 32;
+  int64_t axis = -1;
   double epsilon = 0.001;
   bool center = true;
   bool scale = true;
@@ -68,6 +73,8 @@ struct GroupNormalization {
   Initializer gamma_initializer = OnesInitializer{};
   Regularizer beta_regularizer;
   Regularizer gamma_regularizer;
+  Constraint beta_constraint;
+  Constraint gamma_constraint;
   bool trainable = true;
   std::string name;
   LayerInputs inputs;
@@ -76,6 +83,7 @@ struct GroupNormalization {
   template <class V>
   void Visit(V& v) {
     v("groups", groups, {.help = "of channels; -1: each by itself"});
+    v("axis", axis, {.help = "the axis of the channels"});
     v("epsilon", epsilon, {.help = "added to the variance"});
     v("center", center, {.help = "add beta"});
     v("scale", scale, {.help = "multiply by gamma"});
@@ -83,10 +91,12 @@ struct GroupNormalization {
     v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
+    v("beta_constraint", beta_constraint, {.help = "limit on beta, after each update"});
+    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, after each update"});
     VisitVariables(v, *this, "prefix of its variables; default: group_normalization, ...");
   }
 
-  [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
+  [[nodiscard]] Value Apply(LayerContext& context, Value given) const;
 };
 
 // Makes the length along the axes 1: x / sqrt(max(sum(x^2), 1e-12)).
@@ -108,14 +118,16 @@ struct UnitNormalization {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// (x - mean) / max(sqrt(variance), 1e-7) with numbers that are given, one for all or one a channel;
-// or with those of its variables mean, variance [channels] and count (int64 []), which are not
-// trained and come from a file.
+// (x - mean) / max(sqrt(variance), 1e-7) with numbers that are given, one for all or one for each
+// place on the last of `axis`; or with those of its variables mean, variance (of the axes'
+// dimensions) and count (int64 []), which are not trained and come from a file. No axes: one mean
+// and one variance for all.
 struct Normalization {
   static constexpr std::string_view kType = "normalization";
   static constexpr std::string_view kSummary =
       "a given mean taken off, divided by the root of a given variance";
   static constexpr std::string_view kAliases[] = {"Normalization"};
+  std::optional<Axes> axis = int64_t{-1};
   std::optional<PerChannel> mean;
   std::optional<PerChannel> variance;
   bool invert = false;
@@ -125,6 +137,7 @@ struct Normalization {
 
   template <class V>
   void Visit(V& v) {
+    v("axis", axis, {.help = "axes with a mean and a variance per place; null: one for all"});
     v("mean", mean, {.help = "one number or one a channel; null: a variable"});
     v("variance", variance, {.help = "one number or one a channel; null: a variable"});
     v("invert", invert, {.help = "back from normalized numbers"});

@@ -109,7 +109,9 @@ struct UpSampling {
     v("size", size, {.help = "times each is repeated: one number, or one an axis"});
     if constexpr (axes == 2) {
       v("interpolation", interpolation,
-        {.help = "as tf.image.resize", .values = {"nearest", "bilinear", "bicubic", "area"}});
+        {.help = "as tf.image.resize",
+         .values = {"nearest", "bilinear", "bicubic", "area", "lanczos3", "lanczos5", "gaussian",
+                    "mitchellcubic"}});
     }
     VisitName(v, *this, UpSamplingWordsOf(axes).name);
   }

@@ -67,7 +67,12 @@ Value Flatten::Apply(LayerContext& context, Value x) const {
 
 Value Reshape::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
-  std::vector<int64_t> dims = FillIn(layer, shape, ExampleSize(layer, x.shape()));
+  if (target_shape.has_value() == !shape.empty()) {
+    layer.Fail(shape.empty() ? "has no target_shape" : "has both target_shape and shape",
+               "target_shape: [28, 28, 1], without the batch");
+  }
+  std::vector<int64_t> dims =
+      FillIn(layer, target_shape.value_or(shape), ExampleSize(layer, x.shape()));
   dims.insert(dims.begin(), kUnknownDim);
   const NameScope nodes = layer.Nodes();
   return layer.Output(ops::Reshape(x, Shape(dims)));

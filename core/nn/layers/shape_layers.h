@@ -2,6 +2,7 @@
 // Layers that move elements: flatten, reshape, transpose, permute and repeat_vector.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,13 @@ struct Flatten {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Gives each example another shape: [batch, ...] -> [batch] + shape. One dimension may be -1: what
-// the others leave.
+// Gives each example another shape: [batch, ...] -> [batch] + target_shape, or tf.reshape's word
+// for it, shape. One dimension may be -1: what the others leave.
 struct Reshape {
   static constexpr std::string_view kType = "reshape";
   static constexpr std::string_view kSummary = "the same values in another shape";
   static constexpr std::string_view kAliases[] = {"Reshape"};
+  std::optional<std::vector<int64_t>> target_shape;
   std::vector<int64_t> shape;
   std::string name;
   LayerInputs inputs;
@@ -39,7 +41,9 @@ struct Reshape {
 
   template <class V>
   void Visit(V& v) {
-    v("shape", shape, {.help = "of an example, without the batch", .required = true});
+    v("target_shape", target_shape,
+      {.help = "shape of an example, without the batch; one dimension may be -1"});
+    v("shape", shape, {.help = "another name of target_shape", .tpuest = true});
     VisitName(v, *this, "default: reshape, reshape_1, ...");
   }
 

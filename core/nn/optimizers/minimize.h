@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/nn/constraints.h"
 #include "core/nn/optimizers/premade_optimizers.h"
 #include "core/nn/optimizers/table_training.h"
 
@@ -23,6 +24,8 @@ struct MinimizeOptions {
   bool gradient_norm = false;             // TrainOp has it also without clipping
   int heads = 1;                          // of a MultiHead: name what Keras' optimizers keep
   std::vector<Node*> updates;             // moving averages: run in the same step
+  // By variable: each of its updates is followed by them, in the same step.
+  std::map<std::string, Constraint> constraints;
   // Patterns of names of layers whose results the backward pass computes again.
   std::vector<std::string> remat;
   TableTraining tables;  // trained by their own optimizers, whatever the model's

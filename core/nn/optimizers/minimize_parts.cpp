@@ -97,8 +97,10 @@ BuiltPart BuildKerasPart(Graph& graph, std::span<const OptimizerPart> parts, siz
   const KerasState state{graph, name, iterations.value, built.result.learning_rate};
   SaveNumbers(optimizer, state, rate);
   const KerasUpdates keras(optimizer, state);
-  for (const Trained& t : trained)
-    built.updates.push_back(keras.Apply(*t.variable, OverReplicas(t)));
+  for (const Trained& t : trained) {
+    built.updates.push_back(
+        WithConstraint(options, *t.variable, keras.Apply(*t.variable, OverReplicas(t))));
+  }
   if (index > 0) {
     built.updates.push_back(ops::AssignAddVariableOp(iterations.handle, graph.Scalar<int64_t>(1)));
   }

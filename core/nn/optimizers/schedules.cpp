@@ -251,6 +251,10 @@ int64_t StepsOf(const Period& period, std::optional<double> steps_per_epoch,
 
 Value LearningRateAt(Graph& graph, const LearningRate& rate, std::optional<double> steps_per_epoch,
                      Value step) {
+  if (const auto* const fixed = std::get_if<double>(&rate); fixed != nullptr && !(*fixed >= 0)) {
+    throw Error(Code::kUsage,
+                fmt::format("learning_rate is {}, expected at least 0", NumberText(*fixed)));
+  }
   const NameScope scope(graph, "learning_rate");
   if (!step.valid()) step = GetOrCreateGlobalStep(graph)->value;
   const ScheduleStep at{graph, step, ops::Cast(step, DType::kFloat), steps_per_epoch};

@@ -223,6 +223,17 @@ void ClipByValue(Trained& trained, double most) {
   SetValues(trained.gradient, ops::ClipByValue(ValuesOf(trained.gradient), -most, most));
 }
 
+Node* WithConstraint(const MinimizeOptions& options, const Variable& variable, Node* update) {
+  const auto found = options.constraints.find(variable.name);
+  if (found == options.constraints.end()) return update;
+  Graph& graph = variable.handle.graph();
+  const NameScope scope(graph, "constraint");
+  const Value updated = ops::ReadVariableOp(variable.handle);
+  updated.node->AddControlInput(update);
+  Node* const written = ops::AssignVariableOp(variable.handle, Constrained(found->second, updated));
+  return ops::NoOp(graph, {update, written});
+}
+
 std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimizer,
                                        const OptimizerNames& names, std::vector<Trained> trained,
                                        const MinimizeOptions& options, TrainOp& result) {
@@ -255,7 +266,8 @@ std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimiz
   std::vector<Node*> updates;
   for (const Trained& t : trained) {
     const Update update{graph, *t.variable, result.learning_rate, names};
-    updates.push_back(ApplyGradient(optimizer, update, OverReplicas(t)));
+    updates.push_back(
+        WithConstraint(options, *t.variable, ApplyGradient(optimizer, update, OverReplicas(t))));
   }
   for (Node* const node : Finish(optimizer, graph, names)) updates.push_back(node);
   return accumulation ? accumulation->Finish(updates) : updates;

@@ -60,6 +60,11 @@ Value ClipByGlobalNorm(std::vector<Trained>& trained, double clip_norm);
 void ClipByNorm(Trained& trained, double clip_norm);
 void ClipByValue(Trained& trained, double most);
 
+// The last node of a variable's update: `update`, and behind it the variable's constraint, where it
+// has one, on the whole variable.
+[[nodiscard]] Node* WithConstraint(const MinimizeOptions& options, const Variable& variable,
+                                   Node* update);
+
 // Applies tf.train's optimizer to all of them: returns the last nodes of what it does. The rate and
 // the norm before clipping go to `result`. Throws Error kUsage for arguments that cannot be.
 [[nodiscard]] std::vector<Node*> ApplyTrainOptimizer(Graph& graph, const AnyOptimizer& optimizer,

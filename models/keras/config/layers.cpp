@@ -17,6 +17,7 @@ enum class Rule {
   kWord,   // in lower case
   kInitializer,
   kRegularizer,
+  kConstraint,
   kActivation,
   kShape,     // a list without the batch
   kEncoding,  // output_mode, some of whose values had other names
@@ -49,25 +50,48 @@ constexpr KeyRule kKernelInitializer = {"kernel_initializer", Rule::kInitializer
 constexpr KeyRule kBiasInitializer = {"bias_initializer", Rule::kInitializer, "\"zeros\""};
 constexpr KeyRule kKernelRegularizer = {"kernel_regularizer", Rule::kRegularizer};
 constexpr KeyRule kBiasRegularizer = {"bias_regularizer", Rule::kRegularizer};
+constexpr KeyRule kActivityRegularizer = {"activity_regularizer", Rule::kRegularizer};
+constexpr KeyRule kKernelConstraint = {"kernel_constraint", Rule::kConstraint};
+constexpr KeyRule kBiasConstraint = {"bias_constraint", Rule::kConstraint};
+constexpr KeyRule kDepthwiseConstraint = {"depthwise_constraint", Rule::kConstraint};
 constexpr KeyRule kDepthwiseInitializer = {"depthwise_initializer", Rule::kInitializer,
                                            "\"glorot_uniform\""};
 constexpr KeyRule kDepthwiseRegularizer = {"depthwise_regularizer", Rule::kRegularizer};
 constexpr KeyRule kDepthMultiplier = {"depth_multiplier", Rule::kPlain, "1"};
 
-constexpr std::array kDense = {KeyRule{"units"},   kActivationKey,   kUseBias,
-                               kKernelInitializer, kBiasInitializer, kKernelRegularizer,
-                               kBiasRegularizer};
-constexpr std::array kConv = {
-    KeyRule{"filters"}, kKernelSize,        kStrides,
-    kPadding,           kDilation,          KeyRule{"groups", Rule::kPlain, "1"},
-    kActivationKey,     kUseBias,           kKernelInitializer,
-    kBiasInitializer,   kKernelRegularizer, kBiasRegularizer};
-constexpr std::array kDepthwise = {kKernelSize,      kStrides,
-                                   kPadding,         kDilation,
-                                   kDepthMultiplier, kActivationKey,
-                                   kUseBias,         kDepthwiseInitializer,
-                                   kBiasInitializer, kDepthwiseRegularizer,
-                                   kBiasRegularizer};
+constexpr std::array kDense = {KeyRule{"units"},   kActivationKey,       kUseBias,
+                               kKernelInitializer, kBiasInitializer,     kKernelRegularizer,
+                               kBiasRegularizer,   kActivityRegularizer, kKernelConstraint,
+                               kBiasConstraint};
+constexpr std::array kConv = {KeyRule{"filters"},
+                              kKernelSize,
+                              kStrides,
+                              kPadding,
+                              kDilation,
+                              KeyRule{"groups", Rule::kPlain, "1"},
+                              kActivationKey,
+                              kUseBias,
+                              kKernelInitializer,
+                              kBiasInitializer,
+                              kKernelRegularizer,
+                              kBiasRegularizer,
+                              kActivityRegularizer,
+                              kKernelConstraint,
+                              kBiasConstraint};
+constexpr std::array kDepthwise = {kKernelSize,
+                                   kStrides,
+                                   kPadding,
+                                   kDilation,
+                                   kDepthMultiplier,
+                                   kActivationKey,
+                                   kUseBias,
+                                   kDepthwiseInitializer,
+                                   kBiasInitializer,
+                                   kDepthwiseRegularizer,
+                                   kBiasRegularizer,
+                                   kActivityRegularizer,
+                                   kDepthwiseConstraint,
+                                   kBiasConstraint};
 constexpr std::array kSeparable = {
     KeyRule{"filters"},
     kKernelSize,
@@ -82,7 +106,11 @@ constexpr std::array kSeparable = {
     kBiasInitializer,
     kDepthwiseRegularizer,
     KeyRule{"pointwise_regularizer", Rule::kRegularizer},
-    kBiasRegularizer};
+    kBiasRegularizer,
+    kActivityRegularizer,
+    kDepthwiseConstraint,
+    KeyRule{"pointwise_constraint", Rule::kConstraint},
+    kBiasConstraint};
 constexpr std::array kPool = {KeyRule{"pool_size", Rule::kSides, "2"},
                               KeyRule{"strides", Rule::kSides}, kPadding};
 constexpr std::array kGlobalPool = {KeyRule{"keepdims", Rule::kPlain, "false"}};
@@ -93,7 +121,11 @@ constexpr KeyRule kBeta = {"beta_initializer", Rule::kInitializer, "\"zeros\""};
 constexpr KeyRule kGamma = {"gamma_initializer", Rule::kInitializer, "\"ones\""};
 constexpr KeyRule kBetaRegularizer = {"beta_regularizer", Rule::kRegularizer};
 constexpr KeyRule kGammaRegularizer = {"gamma_regularizer", Rule::kRegularizer};
+constexpr KeyRule kBetaConstraint = {"beta_constraint", Rule::kConstraint};
+constexpr KeyRule kGammaConstraint = {"gamma_constraint", Rule::kConstraint};
 constexpr std::array kBatchNorm = {
+    KeyRule{"axis", Rule::kSides, "-1"},
+    KeyRule{"synchronized", Rule::kPlain, "false"},
     KeyRule{"momentum", Rule::kPlain, "0.99"},
     kEpsilon,
     kCenter,
@@ -103,7 +135,9 @@ constexpr std::array kBatchNorm = {
     KeyRule{"moving_mean_initializer", Rule::kInitializer, "\"zeros\""},
     KeyRule{"moving_variance_initializer", Rule::kInitializer, "\"ones\""},
     kBetaRegularizer,
-    kGammaRegularizer};
+    kGammaRegularizer,
+    kBetaConstraint,
+    kGammaConstraint};
 constexpr std::array kLayerNorm = {KeyRule{"axis", Rule::kSides, "-1"},
                                    kEpsilon,
                                    kCenter,
@@ -111,17 +145,23 @@ constexpr std::array kLayerNorm = {KeyRule{"axis", Rule::kSides, "-1"},
                                    kBeta,
                                    kGamma,
                                    kBetaRegularizer,
-                                   kGammaRegularizer};
-constexpr std::array kGroupNorm = {KeyRule{"groups", Rule::kPlain, "32"},
+                                   kGammaRegularizer,
+                                   kBetaConstraint,
+                                   kGammaConstraint};
+constexpr std::array kGroupNorm = {KeyRule{"axis", Rule::kSides, "-1"},
+                                   KeyRule{"groups", Rule::kPlain, "32"},
                                    kEpsilon,
                                    kCenter,
                                    kScale,
                                    kBeta,
                                    kGamma,
                                    kBetaRegularizer,
-                                   kGammaRegularizer};
+                                   kGammaRegularizer,
+                                   kBetaConstraint,
+                                   kGammaConstraint};
 constexpr std::array kUnitNorm = {KeyRule{"axis", Rule::kSides, "-1"}};
-constexpr std::array kNormalization = {KeyRule{"mean"}, KeyRule{"variance"},
+constexpr std::array kNormalization = {KeyRule{"axis", Rule::kSides, "-1"}, KeyRule{"mean"},
+                                       KeyRule{"variance"},
                                        KeyRule{"invert", Rule::kPlain, "false"}};
 constexpr std::array kRescaling = {KeyRule{"scale"}, KeyRule{"offset", Rule::kPlain, "0.0"}};
 constexpr std::array kRelu = {KeyRule{"max_value"}, KeyRule{"negative_slope", Rule::kPlain, "0.0"},
@@ -131,7 +171,8 @@ constexpr std::array kLeaky = {KeyRule{"alpha", Rule::kPlain, "0.3"},
 constexpr std::array kElu = {KeyRule{"alpha", Rule::kPlain, "1.0"}};
 constexpr std::array kPrelu = {KeyRule{"alpha_initializer", Rule::kInitializer, "\"zeros\""},
                                KeyRule{"alpha_regularizer", Rule::kRegularizer},
-                               KeyRule{"shared_axes"}};
+                               KeyRule{"shared_axes"},
+                               KeyRule{"alpha_constraint", Rule::kConstraint}};
 constexpr std::array kSoftmax = {KeyRule{"axis", Rule::kSides, "-1"}};
 constexpr std::array kThresholded = {KeyRule{"theta", Rule::kPlain, "1.0"}};
 constexpr std::array kActivation = {kActivationKey};
@@ -153,7 +194,10 @@ constexpr std::array kTransposed = {KeyRule{"filters"},
                                     kKernelInitializer,
                                     kBiasInitializer,
                                     kKernelRegularizer,
-                                    kBiasRegularizer};
+                                    kBiasRegularizer,
+                                    kActivityRegularizer,
+                                    kKernelConstraint,
+                                    kBiasConstraint};
 constexpr std::array kTransposed3D = {KeyRule{"filters"},
                                       kKernelSize,
                                       kStrides,
@@ -164,7 +208,11 @@ constexpr std::array kTransposed3D = {KeyRule{"filters"},
                                       kKernelInitializer,
                                       kBiasInitializer,
                                       kKernelRegularizer,
-                                      kBiasRegularizer};
+                                      kBiasRegularizer,
+                                      kActivityRegularizer,
+                                      kKernelConstraint,
+                                      kBiasConstraint};
+constexpr KeyRule kSeed = {"seed"};
 constexpr KeyRule kHeight = {"height"};
 constexpr KeyRule kWidth = {"width"};
 constexpr KeyRule kInterpolation = {"interpolation", Rule::kPlain, "\"bilinear\""};
@@ -173,22 +221,32 @@ constexpr KeyRule kFillValue = {"fill_value", Rule::kPlain, "0.0"};
 constexpr std::array kResizing = {kHeight, kWidth, kInterpolation,
                                   KeyRule{"crop_to_aspect_ratio", Rule::kPlain, "false"}};
 constexpr std::array kCrop = {kHeight, kWidth};
-constexpr std::array kFlip = {KeyRule{"mode", Rule::kPlain, "\"horizontal_and_vertical\""}};
-constexpr std::array kRotation = {KeyRule{"factor"}, kFillMode, kInterpolation, kFillValue};
-constexpr std::array kMoved = {KeyRule{"height_factor"}, KeyRule{"width_factor"}, kFillMode,
-                               kInterpolation, kFillValue};
-constexpr std::array kFactor = {KeyRule{"factor"}};
-constexpr std::array kBrightness = {KeyRule{"factor"}, KeyRule{"value_range"}};
-constexpr std::array kReshape = {KeyRule{"target_shape", Rule::kShape, "", "shape"}};
+constexpr std::array kRandomCrop = {kHeight, kWidth, kSeed};
+constexpr std::array kFlip = {KeyRule{"mode", Rule::kPlain, "\"horizontal_and_vertical\""}, kSeed};
+constexpr std::array kRotation = {KeyRule{"factor"}, kFillMode, kInterpolation, kFillValue, kSeed};
+constexpr std::array kMoved = {KeyRule{"height_factor"},
+                               KeyRule{"width_factor"},
+                               kFillMode,
+                               kInterpolation,
+                               kFillValue,
+                               kSeed};
+constexpr std::array kFactor = {KeyRule{"factor"}, kSeed};
+constexpr std::array kBrightness = {KeyRule{"factor"}, KeyRule{"value_range"}, kSeed};
+constexpr std::array kReshape = {KeyRule{"target_shape", Rule::kShape}};
 constexpr std::array kPermute = {KeyRule{"dims"}};
 constexpr std::array kRepeat = {KeyRule{"n"}};
 constexpr std::array kEmbedding = {
-    KeyRule{"input_dim"}, KeyRule{"output_dim"},
+    KeyRule{"input_dim"},
+    KeyRule{"output_dim"},
     KeyRule{"embeddings_initializer", Rule::kInitializer, "\"random_uniform\""},
-    KeyRule{"embeddings_regularizer", Rule::kRegularizer}};
-constexpr std::array kDropout = {KeyRule{"rate", Rule::kPlain, "0.5"}, KeyRule{"noise_shape"}};
-constexpr std::array kRate = {KeyRule{"rate"}};
-constexpr std::array kNoise = {KeyRule{"stddev"}};
+    KeyRule{"embeddings_regularizer", Rule::kRegularizer},
+    kActivityRegularizer,
+    KeyRule{"embeddings_constraint", Rule::kConstraint}};
+constexpr std::array kDropout = {KeyRule{"rate", Rule::kPlain, "0.5"}, KeyRule{"noise_shape"},
+                                 kSeed};
+constexpr std::array kAlphaDropout = {KeyRule{"rate"}, KeyRule{"noise_shape"}, kSeed};
+constexpr std::array kRate = {KeyRule{"rate"}, kSeed};
+constexpr std::array kNoise = {KeyRule{"stddev"}, kSeed};
 constexpr std::array kLayerScale = {KeyRule{"init_values", Rule::kPlain, "1e-06"}};
 constexpr std::array kStochasticDepth = {KeyRule{"drop_path_rate"}};
 constexpr std::array kActivityPenalty = {KeyRule{"l1", Rule::kPlain, "0.0"},
@@ -289,7 +347,7 @@ constexpr std::array kLayerRules = {
     ClassRule{"AveragePooling3D", "AveragePooling3D", false, kPool},
     ClassRule{"Resizing", "Resizing", false, kResizing},
     ClassRule{"CenterCrop", "CenterCrop", false, kCrop},
-    ClassRule{"RandomCrop", "RandomCrop", false, kCrop},
+    ClassRule{"RandomCrop", "RandomCrop", false, kRandomCrop},
     ClassRule{"RandomFlip", "RandomFlip", false, kFlip},
     ClassRule{"RandomRotation", "RandomRotation", false, kRotation},
     ClassRule{"RandomTranslation", "RandomTranslation", false, kMoved},
@@ -309,7 +367,7 @@ constexpr std::array kLayerRules = {
     ClassRule{"StochasticDepth", "StochasticDepth", false, kStochasticDepth},
     ClassRule{"GaussianNoise", "GaussianNoise", false, kNoise},
     ClassRule{"GaussianDropout", "GaussianDropout", false, kRate},
-    ClassRule{"AlphaDropout", "AlphaDropout", false, kRate},
+    ClassRule{"AlphaDropout", "AlphaDropout", false, kAlphaDropout},
     ClassRule{"ActivityRegularization", "ActivityRegularization", false, kActivityPenalty},
     ClassRule{"StringLookup", "StringLookup", false, kStringLookup},
     ClassRule{"IntegerLookup", "IntegerLookup", false, kIntegerLookup},
@@ -328,31 +386,20 @@ const std::set<std::string, std::less<>> kPassedOver = {"name",
                                                         "data_format",
                                                         "input_dtype",
                                                         "dynamic",
-                                                        "seed",
-                                                        "axis",
                                                         "fused",
                                                         "input_shape",
                                                         "input_length",
                                                         "autocast",
                                                         "groups",
-                                                        "synchronized",
                                                         "sparse",
                                                         "ragged",
                                                         "supports_masking",
-                                                        "activity_regularizer",
                                                         "adjustment",
-                                                        "value_range",
-                                                        "fill_mode",
                                                         "quantization_config",
                                                         "renorm_clipping",
-                                                        "fill_value",
                                                         "renorm_momentum",
                                                         "projection_dim",
                                                         "kernel_initializer"};
-
-const std::set<std::string, std::less<>> kJobActivations = {
-    "linear",  "relu",     "relu6",    "elu",   "selu", "leaky_relu", "sigmoid",     "tanh",
-    "softmax", "softplus", "softsign", "swish", "silu", "gelu",       "exponential", "mish"};
 
 const ClassRule* FindLayer(std::string_view name) {
   const auto* const found = std::find_if(kLayerRules.begin(), kLayerRules.end(),
@@ -360,18 +407,15 @@ const ClassRule* FindLayer(std::string_view name) {
   return found == kLayerRules.end() ? nullptr : found;
 }
 
-constexpr std::string_view kWayOut =
-    "rebuild the model without it, or export a SavedModel: model: {type: saved_model, path: ...}";
-
 [[noreturn]] void RefuseClass(const std::string& name) {
   static const std::set<std::string, std::less<>> kRecurrent = {
       "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D", "CuDNNLSTM", "CuDNNGRU"};
-  if (name == "Lambda") RefuseKeras("a Lambda layer holds Python code", std::string(kWayOut));
+  if (name == "Lambda") RefuseKeras("a Lambda layer holds Python code", std::string(kKerasWayOut));
   if (kRecurrent.contains(name)) {
     RefuseKeras(fmt::format("recurrent layers ({}) are not known here", name),
-                std::string(kWayOut));
+                std::string(kKerasWayOut));
   }
-  RefuseKeras(fmt::format("Unknown layer: '{}'.", name), std::string(kWayOut));
+  RefuseKeras(fmt::format("Unknown layer: '{}'.", name), std::string(kKerasWayOut));
 }
 
 KerasJson Lower(const KerasJson& value) {
@@ -398,6 +442,8 @@ KerasJson ValueBy(const KeyRule& rule, const KerasJson& given) {
       return InitializerOf(given);
     case Rule::kRegularizer:
       return RegularizerOf(given);
+    case Rule::kConstraint:
+      return ConstraintOf(given);
     case Rule::kShape:
       return ShapeOfExample(given);
     case Rule::kEncoding:
@@ -430,64 +476,33 @@ void CheckLayerOptions(const KerasJson& config) {
   if (MemberOf(config, "mask_zero") == true) {
     RefuseKeras("it masks zeros (mask_zero)", "mask_zero=False");
   }
-  if (!RegularizerOf(MemberOf(config, "activity_regularizer")).is_null()) {
-    RefuseKeras("it has an activity_regularizer", "an ActivityRegularization layer behind it");
-  }
 }
 
 // Keys with a value that means something and that no rule knows.
 void CheckUnknownKeys(const ClassRule& rule, const KerasJson& config) {
   for (const auto& [key, value] : config.items()) {
-    if (kPassedOver.contains(key) || key.ends_with("_constraint") || key == "lora_alpha") continue;
+    if (kPassedOver.contains(key) || key == "lora_alpha") continue;
     const bool known = std::any_of(rule.keys.begin(), rule.keys.end(),
                                    [&key = key](const KeyRule& k) { return k.key == key; });
-    const bool says_nothing = OneOfEqual(value) == 1 || value.is_null() || OneOfEqual(value) == 1 ||
-                              value == false || value == 0 || value == 0.0;
-    if (known || says_nothing) continue;
+    const bool says_nothing =
+        OneOfEqual(value) == 1 || value.is_null() || value == false || value == 0 || value == 0.0;
+    const bool is_usual = key == "value_range" && value == KerasJson({0, 255});
+    if (known || says_nothing || is_usual) continue;
+    if (key == "activity_regularizer") {
+      if (RegularizerOf(value).is_null()) continue;
+      RefuseKeras("it has an activity_regularizer", "an ActivityRegularization layer behind it");
+    }
     RefuseKeras(fmt::format("its '{}' is not known here: {}", key, value.dump()));
   }
 }
 
-// Statistics go along the last axis.
-void CheckAxis(const ClassRule& rule, const KerasJson& config) {
-  if (rule.type != "BatchNormalization" && rule.type != "Normalization" &&
-      rule.type != "GroupNormalization") {
-    return;
-  }
+void CheckStatistics(const ClassRule& rule, const KerasJson& config) {
+  if (rule.type != "BatchNormalization") return;
   const KerasJson axis = Unwrapped(MemberOf(config, "axis"));
   if (axis.is_array() && axis.size() > 1) {
-    RefuseKeras(fmt::format("its axis is {}", axis.dump()), "statistics of the last axis");
+    RefuseKeras(fmt::format("its axis is {}", axis.dump()), "statistics of one axis");
   }
   if (MemberOf(config, "renorm") == true) RefuseKeras("it renormalizes (renorm)");
-}
-
-// The layers that an activation is which no layer has as its own.
-KerasLayerSections ActivationSections(const std::string& activation, const std::string& name,
-                                      bool is_keras3) {
-  const auto scaled = [&](const std::string& to, double scale, double offset) {
-    KerasJson section = {{"type", "Rescaling"}, {"scale", ShortNumbers(scale)}};
-    if (offset != 0) section["offset"] = ShortNumbers(offset);
-    section["name"] = name + "/" + to;
-    return section;
-  };
-  if (activation == "hard_sigmoid" && !is_keras3) {
-    return {{{"type", "Activation"}, {"activation", "hard_sigmoid"}, {"name", name}}};
-  }
-  if (activation == "hard_sigmoid" || activation == "hard_silu" || activation == "hard_swish") {
-    KerasLayerSections sections = {scaled("add", 1, 3),
-                                   {{"type", "ReLU"}, {"max_value", 6}, {"name", name + "/relu6"}},
-                                   scaled("gate", static_cast<double>(1.0F / 6.0F), 0)};
-    if (activation != "hard_sigmoid") {
-      sections.push_back({{"type", "Multiply"}, {"name", name}, {"inputs", {"", "@before"}}});
-    }
-    sections.back()["name"] = name;
-    return sections;
-  }
-  if (kJobActivations.contains(activation)) {
-    return {{{"type", "Activation"}, {"activation", activation}, {"name", name}}};
-  }
-  RefuseKeras(fmt::format("the activation '{}' is not known here", activation),
-              std::string(kWayOut));
 }
 
 }  // namespace
@@ -498,7 +513,7 @@ KerasLayerSections KerasLayerOf(const std::string& class_name, const KerasJson& 
   if (rule == nullptr) RefuseClass(class_name);
   CheckLayerOptions(config);
   CheckUnknownKeys(*rule, config);
-  CheckAxis(*rule, config);
+  CheckStatistics(*rule, config);
   const std::string name = WordOf(config, "name");
   KerasJson section = {{"type", rule->type}, {"name", name}};
   std::string activation;
@@ -510,6 +525,9 @@ KerasLayerSections KerasLayerOf(const std::string& class_name, const KerasJson& 
           fmt::format("its {} is not in the file", key.key),
           "a layer that has learned from data (adapt) is whole in model.save('NAME.keras')");
     }
+    const bool is_named_none = rule->type == "Normalization" && key.key == "axis" &&
+                               given.is_null() && config.contains("axis");
+    if (is_named_none) section["axis"] = nullptr;  // one mean for all
     if (given.is_null()) continue;
     if (key.rule == Rule::kActivation) {
       activation = FunctionNameOf(given, "activation");
@@ -524,17 +542,28 @@ KerasLayerSections KerasLayerOf(const std::string& class_name, const KerasJson& 
                                           : key.job)] = std::move(value);
   }
   if (rule->has_variables && MemberOf(config, "trainable") == false) section["trainable"] = false;
+  if (class_name == "SyncBatchNormalization") section["synchronized"] = true;
   if (rule->type == "Activation") return ActivationSections(activation, name, is_keras3);
   if (activation.empty() || activation == "linear") return {section};
-  const bool is_jobs =
-      kJobActivations.contains(activation) || (activation == "hard_sigmoid" && !is_keras3);
+  const bool is_jobs = IsJobActivation(activation) || (activation == "hard_sigmoid" && !is_keras3);
   if (is_jobs) {
     section["activation"] = activation;
     return {section};
   }
+  // The penalty is on what the activation gives.
+  const KerasJson penalty = MemberOf(section, "activity_regularizer");
+  section.erase("activity_regularizer");
   KerasLayerSections sections = {section};
   for (KerasJson& part : ActivationSections(activation, name + "/" + activation, is_keras3)) {
     sections.push_back(std::move(part));
+  }
+  if (!penalty.is_null()) {
+    KerasJson last = {{"type", "ActivityRegularization"}};
+    for (const char* const factor : {"l1", "l2"}) {
+      if (penalty.contains(factor)) last[factor] = penalty[factor];
+    }
+    last["name"] = name + "/activity_regularizer";
+    sections.push_back(std::move(last));
   }
   return sections;
 }

@@ -39,6 +39,20 @@ std::string BareClass(std::string name) {
   return name;
 }
 
+struct ConstraintRule {
+  std::string_view keras;
+  std::string_view type;
+  std::string_view legacy = "";  // Keras 2's shorter name
+  std::array<std::string_view, 4> keys = {};
+};
+constexpr std::array kConstraints = {
+    ConstraintRule{"MaxNorm", "max_norm", "maxnorm", {"max_value", "axis"}},
+    ConstraintRule{"MinMaxNorm", "min_max_norm", "", {"min_value", "max_value", "rate", "axis"}},
+    ConstraintRule{"NonNeg", "non_neg", "nonneg"},
+    ConstraintRule{"UnitNorm", "unit_norm", "unitnorm", {"axis"}},
+    ConstraintRule{"RadialConstraint", "radial_constraint"},
+};
+
 double NumberIn(const KerasJson& config, std::string_view key, double otherwise) {
   const KerasJson& value = MemberOf(config, key);
   return value.is_number() ? value.get<double>() : otherwise;
@@ -114,6 +128,24 @@ KerasJson RegularizerOf(const KerasJson& value) {
   if (l1 != 0) section["l1"] = ShortNumbers(l1);
   if (l2 != 0) section["l2"] = ShortNumbers(l2);
   return section;
+}
+
+KerasJson ConstraintOf(const KerasJson& value) {
+  if (value.is_null()) return nullptr;
+  const std::string name =
+      value.is_string() ? value.get<std::string>() : BareClass(WordOf(value, "class_name"));
+  const KerasJson& config = MemberOf(value, "config");
+  for (const ConstraintRule& rule : kConstraints) {
+    if (name != rule.keras && name != rule.type && (name != rule.legacy || name.empty())) continue;
+    KerasJson section = {{"type", rule.type}};
+    for (const std::string_view key : rule.keys) {
+      const KerasJson given = Unwrapped(MemberOf(config, key));
+      if (!key.empty() && !given.is_null()) section[std::string(key)] = ShortNumbers(given);
+    }
+    return section;
+  }
+  RefuseKeras(fmt::format("the constraint '{}' is not known here", name),
+              "max_norm, min_max_norm, non_neg, unit_norm or radial_constraint");
 }
 
 std::string FunctionNameOf(const KerasJson& value, std::string_view what) {

@@ -36,6 +36,10 @@ struct KerasRefusal {
 // A penalty; null: none. Throws KerasRefusal for others than l1 and l2.
 [[nodiscard]] KerasJson RegularizerOf(const KerasJson& value);
 
+// A limit on weights as {type: max_norm, max_value: 2, axis: 0}; null: none. Throws KerasRefusal
+// for a class of the user's own.
+[[nodiscard]] KerasJson ConstraintOf(const KerasJson& value);
+
 // The name of a function: "relu", {"class_name": "function", "config": "relu"}. Throws KerasRefusal
 // for what has no name.
 [[nodiscard]] std::string FunctionNameOf(const KerasJson& value, std::string_view what);

@@ -77,6 +77,23 @@ TEST_CASE("layers that activate") {
       {0.0320586, 0.0320586, 0.08714432, 0.08714432, 0.2368828, 0.2368828, 0.6439142, 0.6439142}));
 }
 
+TEST_CASE("a softmax is over one axis or several") {
+  const Input quarters{{1, 2, 4}, {0, 0.25F, 0.5F, 0.75F, 1, 1.25F, 1.5F, 1.75F}};
+  const Applied both = Run(SoftmaxLayer{.axis = std::vector<int64_t>{1, -1}}, {quarters});
+  CHECK(Near(both.values, {0.044455, 0.05708135, 0.0732939, 0.09411123, 0.1208412, 0.1551632,
+                           0.1992335, 0.2558208}));
+  CHECK_THROWS_WITH_AS((void)Run(SoftmaxLayer{.axis = std::vector<int64_t>{2, -1}}, {quarters}),
+                       "softmax 'softmax': an axis is repeated", Error);
+}
+
+TEST_CASE("layers take the names that Keras 3 and tf.reshape have for their arguments") {
+  CHECK(Near(Run(LeakyReLU{.negative_slope = 0.1}, {{{1, 2}, {-2, 3}}}).values, {-0.2, 3}));
+  CHECK(Run(Reshape{.target_shape = std::vector<int64_t>{-1, 2}}, {kRow}).shape == Shape{1, 2, 2});
+  CHECK(Run(Reshape{.shape = {2, 2}}, {kRow}).shape == Shape{1, 2, 2});
+  CHECK_THROWS_WITH_AS((void)Run(Reshape{}, {kRow}), "reshape 'reshape': has no target_shape",
+                       Error);
+}
+
 TEST_CASE("activations that Keras adds to TensorFlow's") {
   const auto at = [](const char* name) {
     return Run(ActivationLayer{.activation = name}, {kRow}).values;
@@ -110,6 +127,28 @@ TEST_CASE("layers that normalize") {
              {3, 5, 9, 17, -1, 1, 7, 11}));
   CHECK(Near(Run(Rescaling{.scale = means, .offset = 0.5}, {kTwoSteps}).values,
              {1.5, 4.5, 12.5, 32.5, -0.5, 0.5, 9.5, 20.5}));
+}
+
+TEST_CASE("statistics go along the axis that is named") {
+  const Input quarters{{1, 2, 4}, {0, 0.25F, 0.5F, 0.75F, 1, 1.25F, 1.5F, 1.75F}};
+  const Normalization steps{.axis = int64_t{1},
+                            .mean = std::vector<double>{1, 2},
+                            .variance = std::vector<double>{4, 0.25}};
+  CHECK(Near(Run(steps, {quarters}).values, {-0.5, -0.375, -0.25, -0.125, -2, -1.5, -1, -0.5}));
+  const Normalization all{.axis = std::nullopt, .mean = 1.0, .variance = 4.0};
+  CHECK(Near(Run(all, {quarters}).values, {-0.5, -0.375, -0.25, -0.125, 0, 0.125, 0.25, 0.375}));
+  const Normalization kept{.axis = std::vector<int64_t>{1, 2}};
+  CHECK(Near(Run(kept, {quarters},
+                 {{"normalization/mean", {0, 0, 0, 0, 1, 1, 1, 1}},
+                  {"normalization/variance", std::vector<float>(8, 4)}})
+                 .values,
+             {0, 0.125, 0.25, 0.375, 0, 0.125, 0.25, 0.375}));
+  const Input groups{{1, 4, 4}, {5, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}};
+  CHECK(Near(
+      Run(GroupNormalization{.groups = 2, .axis = 1}, {groups}).values,
+      {0.4605024, -1.644651, -1.118363, -0.5920746, -0.06578612, 0.4605024, 0.9867907, 1.513079,
+       -1.52738, -1.090986, -0.6545916, -0.2181973, 0.2181969, 0.6545911, 1.090985, 1.52738},
+      2e-6));
 }
 
 TEST_CASE("a normalization without numbers keeps them in variables that do not train") {
@@ -166,6 +205,25 @@ TEST_CASE("layers that add, take away and repeat rows and columns") {
   CHECK(Run(Cropping3D{}, {Counted({1, 3, 3, 4, 1})}).values == std::vector<float>{17, 18});
   CHECK(Run(UpSampling3D{}, {Counted({1, 1, 1, 2, 1})}).values ==
         std::vector<float>{0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1});
+}
+
+TEST_CASE("images are enlarged by the kernels of tf.image.resize") {
+  const Input image{{1, 2, 2, 1}, {1, 2, 4, 8}};
+  const auto enlarged = [&](const char* interpolation) {
+    return Run(UpSampling2D{.interpolation = interpolation}, {image}).values;
+  };
+  CHECK(Near(enlarged("lanczos3"),
+             {0.3904662, 0.5838464, 0.8368535, 1.030234, 1.400543, 2.094169, 3.001667, 3.695293,
+              2.722068, 4.070184, 5.833979, 7.182096, 3.732144, 5.580506, 7.998793, 9.847154}));
+  CHECK(Near(enlarged("lanczos5"),
+             {0.2632936, 0.4202463, 0.5933465, 0.7502993, 1.349334, 2.153689, 3.040797, 3.845152,
+              2.547107, 4.06547, 5.740044, 7.258408, 3.633147, 5.798913, 8.187495, 10.35326}));
+  CHECK(Near(enlarged("gaussian"),
+             {1.196451, 1.449483, 1.977349, 2.230382, 1.892514, 2.292754, 3.127718, 3.527958,
+              3.344615, 4.051952, 5.527574, 6.234912, 4.040679, 4.895224, 6.677943, 7.532489}));
+  CHECK(Near(enlarged("mitchellcubic"),
+             {0.8792933, 1.131119, 1.590849, 1.842675, 1.686215, 2.169139, 3.050761, 3.533685,
+              3.159323, 4.064139, 5.715962, 6.620778, 3.966245, 5.10216, 7.175874, 8.311789}));
 }
 
 TEST_CASE("layers that move elements, and look them up") {

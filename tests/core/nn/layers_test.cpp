@@ -173,6 +173,17 @@ TEST_CASE("transpose moves the batch too") {
   }
 }
 
+TEST_CASE("a penalty below 0 is refused") {
+  Session session;
+  LayerContext context{.graph = session.graph()};
+  const Value x = session.Const({1, 2}, {1, 2});
+  CHECK_THROWS_WITH_AS(
+      (void)(Dense{.units = 1, .kernel_regularizer = L2Regularizer{-0.1}}.Apply(context, x)),
+      "l2 is -0.1, expected at least 0", Error);
+  CHECK_THROWS_WITH_AS((void)(ActivityRegularization{.l1 = -1}.Apply(context, x)),
+                       "l1 is -1, expected at least 0", Error);
+}
+
 TEST_CASE("a layer that does not fit its input says so at its place") {
   Session session;
   LayerContext context{.graph = session.graph()};
@@ -219,6 +230,18 @@ TEST_CASE("dropout zeroes about its rate and scales the rest") {
   CHECK(zeros + scaled == 200);
   CHECK(zeros > 30);
   CHECK(zeros < 70);
+}
+
+TEST_CASE("a layer with another seed draws another mask") {
+  const auto mask = [](const Seed& seed) {
+    Session session;
+    LayerContext context{.graph = session.graph(), .training = true};
+    const Value x = session.Const({1, 64}, std::vector<float>(64, 1));
+    return session.Floats(Dropout{.rate = 0.5, .seed = seed}.Apply(context, x));
+  };
+  CHECK(mask(7) == mask(7));
+  CHECK(mask(7) != mask(8));
+  CHECK(mask(0) != mask(std::nullopt));
 }
 
 TEST_CASE("dropout does nothing outside training and at rate 0") {
@@ -268,6 +291,44 @@ TEST_CASE("batch norm of vectors follows the biased variance") {
   CHECK(Near(vectors.y, kNormalized));
   CHECK(Near(vectors.mean, {0.03, 0.3}));
   CHECK(Near(vectors.variance, {1.015, 3.49}));
+}
+
+TEST_CASE("batch norm takes its channels from another axis, and examples from all replicas") {
+  const std::vector<float> rows = {1, 2, 3, 4, 5, 7, 0, 1, 5, 2, 2, 2};
+  const auto run = [&](const BatchNormalization& layer, int replicas) {
+    Session session(replicas);
+    Graph& graph = session.graph();
+    LayerContext context{.graph = graph, .training = true, .replicas = replicas};
+    const Value x = graph.Placeholder(DType::kFloat, Shape{kUnknownDim, 2, 3}, "x");
+    const Value y = layer.Apply(context, x);
+    session.Initialize();
+    Feed feed{x, {Tensor::Of<float>({2, 2, 3}, rows)}};
+    if (replicas == 2) {
+      feed.replicas = {Tensor::Of<float>({1, 2, 3}, {rows.begin(), rows.begin() + 6}),
+                       Tensor::Of<float>({1, 2, 3}, {rows.begin() + 6, rows.end()})};
+    }
+    std::vector<float> all;
+    const std::vector<std::vector<Tensor>> given = session.RunAll({y}, context.updates, {feed});
+    for (const Tensor& part : given[0]) {
+      for (const float value : Session::Floats(part)) all.push_back(value);
+    }
+    for (const char* const name : {"moving_mean", "moving_variance"}) {
+      for (const float value : session.Floats(fmt::format("batch_normalization/{}", name))) {
+        all.push_back(value);
+      }
+    }
+    return all;
+  };
+  CHECK(Near(run({.axis = int64_t{1}, .momentum = 0.5}, 1),
+             {-0.6122577, 0, 0.6122576, 0.1767519, 0.7070074, 1.767519, -1.224515, -0.6122577,
+              1.836773, -0.8837593, -0.8837593, -0.8837593, 1, 1.833333, 1.833333, 2.277778},
+             2e-6));
+  const std::vector<double> together = {-0.5069767, -0.3332593, -0.6508564, 1.52093,   1.666296,
+                                        1.431884,   -1.182946,  -0.9997779, 0.3905139, 0.1689923,
+                                        -0.3332593, -1.171541,  0.875,      1.25,      2.125,
+                                        1.59375,    1.625,      2.34375};
+  CHECK(Near(run({.momentum = 0.5, .synchronized = true}, 1), together, 2e-6));
+  CHECK(Near(run({.momentum = 0.5, .synchronized = true}, 2), together, 2e-6));
 }
 
 TEST_CASE("outside training batch norm uses the moving averages and leaves them") {

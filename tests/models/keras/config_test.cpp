@@ -56,9 +56,9 @@ TEST_CASE("a file of either Keras becomes the same layers") {
       training: false
       layers:
         - {type: Conv2D, name: Conv1, filters: 2, kernel_size: 3, use_bias: false, inputs: image}
-        - {type: BatchNormalization, name: Conv1/bn, inputs: Conv1}
+        - {type: BatchNormalization, name: Conv1/bn, axis: 3, inputs: Conv1}
         - {type: DepthwiseConv2D, name: dw, kernel_size: 2, use_bias: false, inputs: Conv1/bn}
-        - {type: BatchNormalization, name: dw_BN, scale: false, inputs: dw}
+        - {type: BatchNormalization, name: dw_BN, axis: 3, scale: false, inputs: dw}
     - {type: Flatten, name: flat, inputs: base}
     - {type: Dense, name: logit, units: 1, inputs: flat}
 )");
@@ -164,6 +164,45 @@ TEST_CASE("an activation that a layer does not have is layers behind it") {
       std::string::npos);
   CHECK(three.find("{type: Multiply, name: d/hard_silu, inputs: [d, d/hard_silu/gate]}") !=
         std::string::npos);
+}
+
+TEST_CASE("limits on weights, penalties on results, seeds and axes are kept") {
+  const KerasJob job = JobOfText(Functional(R"(
+      {"class_name": "Dense", "name": "d", "inbound_nodes": [[["x", 0, 0, {}]]],
+       "config": {"name": "d", "units": 3, "activation": "hard_silu",
+         "activity_regularizer": {"class_name": "L2", "config": {"l2": 0.009999999776482582}},
+         "kernel_constraint": {"module": "keras.constraints", "class_name": "MaxNorm",
+                               "config": {"max_value": 2, "axis": [0]}, "registered_name": null},
+         "bias_constraint": {"class_name": "NonNeg", "config": {}}}},
+      {"class_name": "BatchNormalization", "name": "b",
+       "config": {"name": "b", "axis": [1], "gamma_constraint": "unit_norm", "synchronized": true},
+       "inbound_nodes": [[["d", 0, 0, {}]]]},
+      {"class_name": "Dropout", "name": "p", "config": {"name": "p", "rate": 0.2, "seed": 3},
+       "inbound_nodes": [[["b", 0, 0, {}]]]},
+      {"class_name": "Softmax", "name": "s", "config": {"name": "s", "axis": [1, 2]},
+       "inbound_nodes": [[["p", 0, 0, {}]]]})",
+                                            "s", "3.9.0"));
+  const std::string text = KerasYaml(job.model, 0);
+  const char* const lines[] = {
+      "{type: Dense, name: d, units: 3, kernel_constraint: {type: max_norm, max_value: 2, axis: "
+      "[0]}, bias_constraint: {type: non_neg}, inputs: x}",
+      "{type: ActivityRegularization, l2: 0.01, name: d/activity_regularizer, inputs: "
+      "d/hard_silu}",
+      "gamma_constraint: {type: unit_norm}",
+      "{type: Dropout, name: p, rate: 0.2, seed: 3, inputs: b}",
+      "{type: Softmax, name: s, axis: [1, 2], inputs: p}"};
+  CAPTURE(text);
+  for (const char* const line : lines) CHECK(text.find(line) != std::string::npos);
+  const auto refused = [](const std::string& config) {
+    return Refusals(Functional(R"({"class_name": "Dense", "name": "d", "inbound_nodes":
+      [[["x", 0, 0, {}]]], "config": {"name": "d", "units": 2, )" +
+                                   config + "}}",
+                               "d"));
+  };
+  CHECK(refused(R"("kernel_constraint": {"class_name": "my>Odd", "config": {}})") ==
+        "model.json: layers[1] 'd' (Dense): the constraint 'Odd' is not known here\n");
+  CHECK(refused(R"("depthwise_constraint": "non_neg")")
+            .find("its 'depthwise_constraint' is not known here") != std::string::npos);
 }
 
 TEST_CASE("a shared layer is called again by the number of the call") {

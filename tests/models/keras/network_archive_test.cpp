@@ -71,6 +71,31 @@ TEST_CASE("layers, their calls and their variables are Keras'") {
   CHECK(ObjectAt(archive, "layers/re_lu").values.empty());
 }
 
+TEST_CASE("limits, penalties on results and seeds are written in Keras' words") {
+  const KerasArchive archive =
+      ArchiveOf({nn::Flatten{},
+                 nn::Dense{.units = 2,
+                           .activity_regularizer = nn::L2Regularizer{0.5},
+                           .kernel_constraint = nn::MinMaxNorm{.rate = 0.5},
+                           .bias_constraint = nn::NonNeg{},
+                           .name = "d"},
+                 nn::LeakyReLU{.negative_slope = 0.2, .name = "a"},
+                 nn::Reshape{.target_shape = std::vector<int64_t>{2, 1}, .name = "r"},
+                 nn::Dropout{.rate = 0.5, .seed = 3, .name = "p"}});
+  const KerasJson& layers = archive.config["config"]["layers"];
+  const KerasJson& dense = layers[2]["config"];
+  CHECK(dense["kernel_constraint"] == KerasJson::parse(R"({"module": "keras.constraints",
+      "class_name": "MinMaxNorm",
+      "config": {"min_value": 0.0, "max_value": 1.0, "rate": 0.5, "axis": 0},
+      "registered_name": null})"));
+  CHECK(dense["bias_constraint"]["class_name"] == "NonNeg");
+  CHECK(dense["activity_regularizer"]["class_name"] == "L2");
+  CHECK(dense["activity_regularizer"]["module"] == "keras.regularizers");
+  CHECK(layers[3]["config"] == KerasJson::parse(R"({"alpha": 0.2, "name": "a"})"));
+  CHECK(layers[4]["config"]["target_shape"] == KerasJson::parse("[2, 1]"));
+  CHECK(layers[5]["config"]["seed"] == 3);
+}
+
 TEST_CASE("objects are numbered in the order of model.layers, the deepest first") {
   // A shortcut that is written behind the long way is met there: at the depth where it is taken.
   const auto conv = [](int64_t filters, const char* name, const char* input) {

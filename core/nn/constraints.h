@@ -1,0 +1,101 @@
+#pragma once
+// Limits on weights, which each update is followed by: tf.keras.constraints.
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/visit.h"
+#include "core/graph/graph.h"
+
+namespace tpuest::nn {
+
+// The axes over which a norm is taken, those of the inputs of one unit: 0 of a Dense kernel, [0, 1,
+// 2] of a Conv2D kernel.
+using NormAxes = std::variant<int64_t, std::vector<int64_t>>;
+inline constexpr std::string_view kNormAxesHelp =
+    "axes of the variable that one norm is taken over: 0 for a Dense kernel, [0, 1, 2] for Conv2D";
+
+// w * clip(norm, 0, max_value) / (1e-7 + norm).
+struct MaxNorm {
+  static constexpr std::string_view kType = "max_norm";
+  static constexpr std::string_view kSummary = "norms of at most max_value";
+  static constexpr std::string_view kAliases[] = {"MaxNorm", "maxnorm"};
+  static constexpr std::string_view kKerasModule = "keras.constraints";
+  double max_value = 2.0;
+  NormAxes axis = int64_t{0};
+  template <class V>
+  void Visit(V& v) {
+    v("max_value", max_value, {.help = "the largest norm"});
+    v("axis", axis, {.help = kNormAxesHelp});
+  }
+};
+
+// w * (rate * clip(norm, min_value, max_value) + (1 - rate) * norm) / (1e-7 + norm).
+struct MinMaxNorm {
+  static constexpr std::string_view kType = "min_max_norm";
+  static constexpr std::string_view kSummary = "norms between min_value and max_value";
+  static constexpr std::string_view kAliases[] = {"MinMaxNorm"};
+  static constexpr std::string_view kKerasModule = "keras.constraints";
+  double min_value = 0.0;
+  double max_value = 1.0;
+  double rate = 1.0;
+  NormAxes axis = int64_t{0};
+  template <class V>
+  void Visit(V& v) {
+    v("min_value", min_value, {.help = "the smallest norm"});
+    v("max_value", max_value, {.help = "the largest norm"});
+    v("rate", rate,
+      {.help = "the share of the way to the limits that one step goes; 1: all of it"});
+    v("axis", axis, {.help = kNormAxesHelp});
+  }
+};
+
+// w where it is 0 or more, else 0.
+struct NonNeg {
+  static constexpr std::string_view kType = "non_neg";
+  static constexpr std::string_view kSummary = "no negative weights: they become 0";
+  static constexpr std::string_view kAliases[] = {"NonNeg", "nonneg"};
+  static constexpr std::string_view kKerasModule = "keras.constraints";
+  template <class V>
+  void Visit(V& /*v*/) {}
+};
+
+// w / (1e-7 + norm).
+struct UnitNorm {
+  static constexpr std::string_view kType = "unit_norm";
+  static constexpr std::string_view kSummary = "norms of 1";
+  static constexpr std::string_view kAliases[] = {"UnitNorm", "unitnorm"};
+  static constexpr std::string_view kKerasModule = "keras.constraints";
+  NormAxes axis = int64_t{0};
+  template <class V>
+  void Visit(V& v) {
+    v("axis", axis, {.help = kNormAxesHelp});
+  }
+};
+
+// The kernel of an image's convolution, [side, side, channels, filters], with one value for each
+// ring about its middle: that on the diagonal.
+struct RadialConstraint {
+  static constexpr std::string_view kType = "radial_constraint";
+  static constexpr std::string_view kSummary =
+      "square Conv2D kernels with one value per ring about the middle";
+  static constexpr std::string_view kAliases[] = {"RadialConstraint"};
+  static constexpr std::string_view kKerasModule = "keras.constraints";
+  template <class V>
+  void Visit(V& /*v*/) {}
+};
+
+using Constraint =
+    std::optional<std::variant<MaxNorm, MinMaxNorm, NonNeg, UnitNorm, RadialConstraint>>;
+
+// Throws Error kUsage if weights of that shape cannot be constrained so: an axis that they do not
+// have, a kernel that is not square, limits that no norm is between.
+void CheckConstraint(const Constraint& constraint, const Shape& shape);
+
+// The weights within the limits. There must be a constraint, and CheckConstraint must have passed.
+[[nodiscard]] Value Constrained(const Constraint& constraint, Value weights);
+
+}  // namespace tpuest::nn
