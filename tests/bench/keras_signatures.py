@@ -365,9 +365,9 @@ def saved_text(program, path):
     errors = output + errors
     text = job.read_text().replace(path.stem, "")
     notes = [line.replace(path.stem, "") for line in errors.splitlines() if "note:" in line]
-    unknown = [note for note in notes if "optimizer '" in note and "is not known here" in note]
+    unknown = [note for note in notes if "is not known here" in note]
     if unknown:
-        return None, ("refused", unknown[0].strip())
+        return None, ("refused", re.sub(r"/\S*/", "", unknown[0]).strip())
     return (re.sub(r"#.*", "", text), "\n".join(notes)), None
 
 
@@ -673,6 +673,8 @@ def compile_case(program, folder, kind, name, cls, argument, arguments, base):
     text, failed = saved_text(program, path)
     if failed:
         return failed
+    if base is not None and text == base and argument.startswith("ema_") and "use_ema" in text[1]:
+        return "told", "with use_ema"
     if base is not None and text == base:
         neutral = argument in NEUTRAL or (argument == "name" and kind != "metrics")
         return ("taken", "it changes no number") if neutral else ("passed over", "the job is the same without it")
