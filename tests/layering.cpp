@@ -92,6 +92,7 @@ const std::map<std::string, double, std::less<>> kRanks = {
     {"cli/many/plot", 12.9},
     {"cli/many/sweep", 12.9},
     {"cli/prepare/migrate", 12.9},
+    {"cli/prepare/agreement", 12.95},
     {"cli/look", 13},
     {"cli/many", 13},
     {"cli/prepare", 13},

@@ -1,9 +1,10 @@
 // tpuest migrate MODEL_DIR [--output FILE]: the job that goes on with an old Estimator's folder
 
-#include <memory>
+#include <algorithm>
 #include <set>
 
 #include "cli/job/job.h"
+#include "cli/prepare/agreement/check.h"
 #include "cli/prepare/commands.h"
 #include "cli/prepare/migrate/job.h"
 #include "cli/prepare/migrate/keras_job.h"
@@ -47,9 +48,27 @@ std::string GraphFileOf(const std::string& model_dir, const std::string& prefix)
       "without a graph the model can only be guessed from 'tpuest inspect'");
 }
 
+// True if tf.keras.estimator.model_to_estimator left the folder: Keras' optimizer keeps its numbers
+// below training/, and the model is no premade estimator.
+bool IsOfKerasModel(const BundleReader& variables) {
+  const std::vector<std::string> names = variables.Names();
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return name.starts_with("training/") || name.starts_with("save_counter");
+  });
+}
+
 // Throws, and says what is in a graph that holds none of our models.
 [[noreturn]] void RefuseModel(const std::string& model_dir, const BundleReader& variables,
                               const std::string& obstacle) {
+  if (IsOfKerasModel(variables)) {
+    throw Error(
+        Code::kCheckpoint,
+        fmt::format("{}: a Keras model of tf.keras.estimator.model_to_estimator is in it, whose "
+                    "layers and loss a graph does not tell ({})",
+                    model_dir, obstacle),
+        "save the model with Keras (model.save('model.keras')), then 'tpuest migrate model.keras' "
+        "writes its job; warm_start_from takes the weights of this folder");
+  }
   std::vector<std::string> names;
   for (const std::string& name : variables.Names()) {
     if (names.size() == kShownNames) break;
@@ -74,9 +93,7 @@ bool IsOfNoModel(const std::string& name, const Shape& shape) {
 }
 
 // The faults where the checkpoint and the job's model do not fit. Error for a job that is wrong.
-std::vector<Fault> CompareWithCheckpoint(const std::string& path, const BundleReader& variables) {
-  config::Sources sources;
-  const LoadedJob loaded = LoadJobFile(path, {}, sources);
+std::vector<Fault> CompareWithCheckpoint(const LoadedJob& loaded, const BundleReader& variables) {
   Faults faults;
   const auto compare = [&](const PlannedRun& run) {
     std::set<std::string> known;
@@ -104,16 +121,31 @@ void CheckOutput(const MigrateInvocation& invocation, const std::string& path) {
   CheckNewFile(path, invocation.force);
 }
 
-// The faults of a job that --dry-run does not write: it stands in a temporary folder for as long.
-std::vector<Fault> CompareUnwritten(const std::string& text, const BundleReader& variables) {
-  const std::unique_ptr<std::string, void (*)(std::string*)> folder(
-      new std::string(MakeTemporaryFolder("tpuest_migrate")), [](std::string* path) {
-        RemoveTree(*path);
-        delete path;
-      });
-  const std::string path = JoinPath(*folder, "job.yaml");
-  WriteFileAtomically(path, text, false);
-  return CompareWithCheckpoint(path, variables);
+// What of the model is marked, so that its predictions may differ: the columns and the layers.
+bool IsModelMarked(const MigratedModel& model, const MigratedColumns& columns) {
+  return !columns.unknown.empty() ||
+         std::any_of(model.lines.begin(), model.lines.end(),
+                     [](const MigratedLine& line) { return !line.unknown.empty(); });
+}
+
+// The line on the comparison in the job. Error kCheckpoint for predictions that differ where
+// nothing that makes them is marked.
+std::string CheckedLine(const std::string& path, const PredictionCheck& check, bool is_marked,
+                        bool force) {
+  if (check.rows == 0) return "not checked: " + check.obstacle;
+  if (check.agrees()) {
+    return fmt::format("checked: {} rows, largest difference {:.1g}", check.rows, check.difference);
+  }
+  const std::string what = fmt::format("{} rows, largest difference {:.3g}, {}", check.rows,
+                                       check.difference, check.place);
+  if (is_marked) return "checked: " + what + "; what is marked ??? may be why";
+  if (force) return "checked: " + what + ": they differ";
+  throw Error(Code::kCheckpoint,
+              fmt::format("{}: is not written, because its model predicts something else than the "
+                          "graph from the same checkpoint: {}",
+                          path, what),
+              "--force writes it, to be compared with the graph: 'tpuest predict' of the job, and "
+              "of `model: {type: saved_model, path: graph.pbtxt, ...}`");
 }
 
 void Tell(const MigrateInvocation& invocation, const std::string& path, const MigratedRun& run,
@@ -153,16 +185,31 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   const MigratedJob job = WriteMigratedJob(run, *model, columns);
   const std::string path = invocation.output.value_or(run.name + ".yaml");
   CheckOutput(invocation, path);
-  if (!invocation.dry_run) WriteFileAtomically(path, job.text, false);
-  const std::vector<Fault> faults = invocation.dry_run ? CompareUnwritten(job.text, variables)
-                                                       : CompareWithCheckpoint(path, variables);
+  const std::string graph_file = GraphFileOf(model_dir, *prefix);
+  config::Sources sources;
+  const LoadedJob loaded = ParseJobText(job.text, path, {}, sources);
+  const std::vector<Fault> faults = CompareWithCheckpoint(loaded, variables);
+  std::string checked;
+  if (faults.empty()) {
+    const PredictionCheck check = CheckPredictions({.job = loaded.job,
+                                                    .graph = graph,
+                                                    .graph_file = graph_file,
+                                                    .variables = variables,
+                                                    .model = *model,
+                                                    .columns = columns});
+    checked = CheckedLine(path, check, IsModelMarked(*model, columns), invocation.force);
+  }
+  const std::string text = checked.empty() ? job.text : WithCheck(job.text, checked);
+  if (!invocation.dry_run) WriteFileAtomically(path, text, false);
   if (invocation.json && faults.empty()) {
     PrintDocument("migrate", {{"path", path},
                               {"model", model->type},
                               {"global_step", run.global_step},
+                              {"checked", checked},
                               {"unknown", job.unknown}});
   } else if (!invocation.json && !invocation.quiet) {
     Tell(invocation, path, run, *model, job, faults.size());
+    if (!checked.empty()) fmt::print("{}\n", checked);
   }
   if (!faults.empty()) throw Error(Code::kCheckpoint, faults);
   return 0;

@@ -2,6 +2,7 @@
 
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
+#include "cli/run/open_loss.h"
 #include "cli/run/same_run.h"
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
@@ -34,6 +35,7 @@ void TellEnd(Log& log, const TrainResult& result, const std::string& model_dir, 
 
 int Train(const Invocation& invocation, config::Sources& sources) {
   Session session(invocation, sources);
+  CheckLossIsKnown(invocation, sources);
   if (session.is_worker()) return session.FollowChief(session.TrainingInputs());
   return session.Run([&] {
     if (!session.job().train_spec) {

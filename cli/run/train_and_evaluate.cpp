@@ -11,6 +11,7 @@
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
 #include "cli/run/eval_report.h"
+#include "cli/run/open_loss.h"
 #include "cli/run/process.h"
 #include "cli/run/record/folds.h"
 #include "cli/run/same_run.h"
@@ -164,6 +165,7 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
   ShareHeap();
   if (IsEvaluatorTask()) return Follow(InvocationWith<EvaluateInvocation>(invocation), sources);
   Session session(invocation, sources);
+  CheckLossIsKnown(invocation, sources);
   if (session.is_worker()) return session.FollowChief(session.TrainingInputs());
   return RunSession(session, [&](const Outcome& outcome) {
     if (invocation.json) {

@@ -1,32 +1,14 @@
 #include "core/graph/graph_nodes.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
-#include "core/base/files.h"
-#include "core/io/checkpoint_state.h"
+#include "core/graph/graph_file.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
 
 namespace tpuest {
 namespace {
-
-// The ending of the name decides the format. Proto3 takes nearly any bytes for an empty message, so
-// a graph without nodes is a file of another kind.
-pb::GraphDef ReadGraph(const std::string& path) {
-  pb::GraphDef graph;
-  if (path.ends_with(".pbtxt")) {
-    FromText(ReadFile(path), graph, path, Code::kData);
-  } else if (path.ends_with(kMetaGraphEnding)) {
-    pb::MetaGraphDef meta;
-    FromBytes(ReadFile(path), meta, path, Code::kData);
-    graph = std::move(*meta.mutable_graph_def());
-  } else {
-    FromBytes(ReadFile(path), graph, path, Code::kData);
-  }
-  if (graph.node_size() == 0) {
-    throw Error(Code::kData, fmt::format("{}: not a GraphDef: there is no node in it", path));
-  }
-  return graph;
-}
 
 // A constant of a dtype or form that is not known here is passed over.
 std::optional<Tensor> ValueOf(const pb::AttrValue& attr, const std::string& name) {
@@ -49,6 +31,7 @@ SeenNode NodeOf(const pb::NodeDef& proto) {
     if (attr.value_case() == pb::AttrValue::kType) node.ints[key] = attr.type();
     if (attr.value_case() == pb::AttrValue::kS) node.strings[key] = attr.s();
     if (attr.value_case() == pb::AttrValue::kF) node.floats[key] = {attr.f()};
+    if (attr.value_case() == pb::AttrValue::kFunc) node.functions[key] = attr.func().name();
     if (attr.value_case() == pb::AttrValue::kShape) node.shapes[key] = {FromProto(attr.shape())};
     if (attr.value_case() == pb::AttrValue::kList) {
       for (const auto& shape : attr.list().shape()) node.shapes[key].push_back(FromProto(shape));
@@ -76,10 +59,15 @@ SeenNode NodeOf(const pb::NodeDef& proto) {
 }  // namespace
 
 SeenGraph::SeenGraph(const std::string& path) {
-  const pb::GraphDef graph = ReadGraph(path);
+  pb::GraphDef graph;
+  ReadGraphFile(path, graph);
   for (const pb::NodeDef& proto : graph.node()) Add(NodeOf(proto));
   for (const pb::FunctionDef& proto : graph.library().function()) {
-    SeenFunction function{.name = proto.signature().name(), .results = {}, .body = {}};
+    SeenFunction function{
+        .name = proto.signature().name(), .arguments = {}, .results = {}, .body = {}};
+    for (const auto& argument : proto.signature().input_arg()) {
+      function.arguments.push_back(argument.name());
+    }
     for (const pb::NodeDef& node : proto.node_def()) function.body.Add(NodeOf(node));
     for (const auto& result : proto.signature().output_arg()) {
       const auto tensor = proto.ret().find(result.name());
@@ -92,6 +80,13 @@ SeenGraph::SeenGraph(const std::string& path) {
 void SeenGraph::Add(SeenNode node) {
   by_name_[node.name] = nodes_.size();
   nodes_.push_back(std::move(node));
+}
+
+const SeenFunction* SeenGraph::FindFunction(const std::string& name) const {
+  const auto found =
+      std::find_if(functions_.begin(), functions_.end(),
+                   [&](const SeenFunction& function) { return function.name == name; });
+  return found == functions_.end() ? nullptr : &*found;
 }
 
 const SeenNode* SeenGraph::Find(const std::string& tensor) const {

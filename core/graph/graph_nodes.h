@@ -22,6 +22,7 @@ struct SeenNode {
   std::map<std::string, std::vector<std::string>> string_lists;
   std::map<std::string, std::vector<Shape>> shapes;   // lists; a single one is a list of one
   std::map<std::string, std::vector<double>> floats;  // lists; a single one is a list of one
+  std::map<std::string, std::string> functions;       // names of those that it calls
   std::optional<Tensor> value;                        // of a Const whose dtype is known here
 };
 
@@ -37,6 +38,8 @@ class SeenGraph {
   [[nodiscard]] const std::vector<SeenNode>& nodes() const { return nodes_; }
   // What the graph's nodes call, in the file's order: a Dataset.map's function, a loop's body.
   [[nodiscard]] const std::vector<SeenFunction>& functions() const { return functions_; }
+  // The function of this name; nullptr if there is none.
+  [[nodiscard]] const SeenFunction* FindFunction(const std::string& name) const;
   // The node of this name, or the one that has an output of this name; nullptr if there is none.
   [[nodiscard]] const SeenNode* Find(const std::string& tensor) const;
   // The nodes of an op below a scope ("head/losses"; "": everywhere), in the file's order.
@@ -56,7 +59,8 @@ class SeenGraph {
 // A function of a graph. Its tensors are "node:output:0" or the name of an argument.
 struct SeenFunction {
   std::string name;
-  std::vector<std::string> results;  // tensors, in the order of the signature
+  std::vector<std::string> arguments;  // names
+  std::vector<std::string> results;    // tensors, in the order of the signature
   SeenGraph body;
 };
 

@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "cli/prepare/migrate/crosses.h"
+#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/normalizers.h"
 #include "cli/prepare/migrate/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
@@ -61,7 +63,12 @@ class ColumnFinder {
 
   MigratedColumns Run() {
     for (const std::string& variable : variables_.Names()) FindLinear(variable);
-    for (const auto& [scope, nodes] : DnnScopes()) FindDnn(scope, WithSources(nodes));
+    FindSparseCombiner();
+    for (const auto& [scope, nodes] : DnnScopes()) FindDnn(scope, nodes);
+    // What a column has its name for, a variable or a place in the network, is known by now.
+    for (const Crossing& crossing : crossings_) {
+      AddCrossed(crossing.name, *crossing.node, crossing.nodes, crossing.rows);
+    }
     WriteCrosses();
     return std::move(found_);
   }
@@ -81,6 +88,7 @@ class ColumnFinder {
       const bool is_forward = !has("gradients/") && !has("/Initializer/") && !has("/update_");
       if (is_forward && has(part) && node.name.starts_with("linear/")) nodes.push_back(&node);
     }
+    const Nodes own = nodes;
     nodes = WithSources(std::move(nodes));
     const int64_t rows = variables_.ShapeOf(variable).dim(0);
     const bool is_sparse = name.find(kWeightedBy) != std::string::npos ||
@@ -88,11 +96,25 @@ class ColumnFinder {
                            FindOp(nodes, "SparseSegmentMean") != nullptr ||
                            FindOp(nodes, "SparseSegmentSqrtN") != nullptr;
     if (is_sparse) {
+      combiners_.insert(CombinerOf(name, own));
       AddCategories(name, nodes, rows);
     } else {
-      AddNumeric(name, rows, nodes);
+      AddNumeric(name, rows, DenseInput(own));
     }
     found_.linear.push_back(name);
+  }
+
+  // All columns of a linear model combine the values of an example in one way. One whose nodes are
+  // not there tells none.
+  void FindSparseCombiner() {
+    if (combiners_.size() == 1) found_.sparse_combiner = *combiners_.begin();
+    if (combiners_.size() > 1) Miss("the linear model's sparse_combiner: columns have several");
+  }
+
+  // The tensor that a dense column makes its width of: what goes into its last Reshape.
+  [[nodiscard]] static std::string DenseInput(const Nodes& nodes) {
+    const SeenNode* const reshape = FindNamed(nodes, "/Reshape", "Reshape");
+    return reshape == nullptr || reshape->inputs.empty() ? "" : reshape->inputs[0];
   }
 
   // A column that another one has read before leaves nodes in that one's scope: the column's own
@@ -155,20 +177,21 @@ class ColumnFinder {
     return scopes;
   }
 
-  void FindDnn(const std::string& scope, const Nodes& nodes) {
+  void FindDnn(const std::string& scope, const Nodes& own) {
+    const Nodes nodes = WithSources(own);
     std::string name = scope;
     Strip(name, "_1");
     std::string categories = name;
     if (Strip(categories, "_indicator")) {
-      AddCategories(categories, nodes, OneHotDepth(nodes));
+      const std::string of = AddCategories(categories, nodes, OneHotDepth(nodes));
       found_.columns[name] =
-          fmt::format("{{type: indicator_column, categorical_column: {}}}", Text(categories));
+          fmt::format("{{type: indicator_column, categorical_column: {}}}", Text(of));
     } else if (Strip(categories, "_embedding")) {
       AddEmbedding(name, categories, nodes);
-    } else if (FindOp(nodes, "Bucketize") != nullptr) {
-      AddCategories(name, nodes, 0);
+    } else if (const SeenNode* const bucketize = FindOp(nodes, "Bucketize")) {
+      name = AddBucketized(name, *bucketize);
     } else {
-      AddNumeric(name, Width(nodes), nodes);
+      name = AddNumeric(name, Width(nodes), DenseInput(own));
     }
     found_.dnn.push_back(name);
   }
@@ -181,11 +204,11 @@ class ColumnFinder {
       return;
     }
     const Shape shape = variables_.ShapeOf(variable);
-    AddCategories(categories, nodes, shape.dim(0));
+    const std::string of = AddCategories(categories, nodes, shape.dim(0));
     const char* const combiner = CombinerOf(categories, nodes);
     found_.columns[name] = fmt::format(
         "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}{}{}}}",
-        Text(categories), shape.dim(1), combiner, MaxNorm(name, nodes),
+        Text(of), shape.dim(1), combiner, MaxNorm(name, nodes),
         IsTrained(variable) ? "" : ", trainable: false");
   }
 
@@ -213,14 +236,16 @@ class ColumnFinder {
     return "";
   }
 
-  // `rows` is the number of categories that the variable has.
-  void AddCategories(const std::string& name, const Nodes& nodes, int64_t rows) {
+  // Returns the column's name in the job. `rows` is the number of categories that the variable has.
+  std::string AddCategories(const std::string& name, const Nodes& nodes, int64_t rows) {
     if (const size_t at = name.find(kWeightedBy); at != std::string::npos) {
       return AddWeighted(name, at, nodes, rows);
     }
     for (const char* const op : {"SparseCross", "SparseCrossV2", "SparseCrossHashed"}) {
-      if (const SeenNode* const node = FindOp(nodes, op))
-        return AddCrossed(name, *node, nodes, rows);
+      const SeenNode* const node = FindOp(nodes, op);
+      if (node == nullptr) continue;
+      crossings_.push_back({name, node, nodes, rows});
+      return name;
     }
     if (const SeenNode* const node = FindOp(nodes, "Bucketize")) return AddBucketized(name, *node);
     if (const SeenNode* const words = FindNamed(nodes, "_lookup/Const", "Const")) {
@@ -232,28 +257,30 @@ class ColumnFinder {
     if (const SeenNode* const node = FindOp(nodes, "StringToHashBucketFast")) {
       const bool is_number = FindOp(nodes, "AsString") != nullptr;
       AddFeature(name, is_number ? "int64" : "string", 1);
-      Put(name,
-          fmt::format(
-              "{{type: categorical_column_with_hash_bucket, key: {}, hash_bucket_size: {}{}}}",
-              Text(name), node->ints.contains("num_buckets") ? node->ints.at("num_buckets") : rows,
-              is_number ? ", dtype: int64" : ""));
-      return;
+      const int64_t buckets =
+          node->ints.contains("num_buckets") ? node->ints.at("num_buckets") : rows;
+      return Put(name, fmt::format("{{type: categorical_column_with_hash_bucket, key: {}, "
+                                   "hash_bucket_size: {}{}}}",
+                                   Text(name), buckets, is_number ? ", dtype: int64" : ""));
     }
-    AddFeature(name, "int64", 1);
+    MigratedFeature& feature = AddFeature(name, "int64", 1);
+    feature.categories = std::max(feature.categories, rows);
     const SeenNode* const fill = FindNamed(nodes, "/default_values", "Fill");
-    Put(name, fmt::format("{{type: categorical_column_with_identity, key: {}, num_buckets: {}{}}}",
-                          Text(name), rows, fill == nullptr ? "" : DefaultAt(name, *fill, 1)));
+    return Put(name,
+               fmt::format("{{type: categorical_column_with_identity, key: {}, num_buckets: {}{}}}",
+                           Text(name), rows, fill == nullptr ? "" : DefaultAt(name, *fill, 1)));
   }
 
   // "town_weighted_by_share": the categories of town, each with the weight that share has there.
-  void AddWeighted(const std::string& name, size_t at, const Nodes& nodes, int64_t rows) {
-    const std::string categories = name.substr(0, at);
+  std::string AddWeighted(const std::string& name, size_t at, const Nodes& nodes, int64_t rows) {
     const std::string weight = name.substr(at + kWeightedBy.size());
-    AddCategories(categories, nodes, rows);
+    const std::string of = AddCategories(name.substr(0, at), nodes, rows);
     AddFeature(weight, "float32", 1);
-    found_.columns[name] = fmt::format(
-        "{{type: weighted_categorical_column, categorical_column: {}, weight_feature_key: {}}}",
-        Text(categories), Text(weight));
+    return Put(
+        name,
+        fmt::format(
+            "{{type: weighted_categorical_column, categorical_column: {}, weight_feature_key: {}}}",
+            Text(of), Text(weight)));
   }
 
   // ", default_value: 2" for the number at an input; -1, which stands for none, needs no word.
@@ -271,24 +298,55 @@ class ColumnFinder {
     return find == nullptr || oov > 0 ? "" : DefaultAt(name, *find, 2);
   }
 
-  void AddBucketized(const std::string& name, const SeenNode& node) {
+  // The numbers of an example that a column puts into buckets: the graph says it in the shape of
+  // its input, or the column was found before.
+  [[nodiscard]] int64_t BucketizedSize(const SeenNode& node) const {
+    for (const std::string& tensor : node.inputs) {
+      const SeenNode* const input = graph_.Find(tensor);
+      if (input == nullptr) continue;
+      for (const char* const key : {"output_shapes", "_output_shapes"}) {
+        const auto shapes = input->shapes.find(key);
+        const size_t output = OutputOf(tensor);
+        if (shapes == input->shapes.end() || output >= shapes->second.size()) continue;
+        const Shape& shape = shapes->second[output];
+        if (shape.known_rank() && shape.rank() == 2 && shape.dim(1) > 0) return shape.dim(1);
+      }
+    }
+    return 1;
+  }
+
+  std::string AddBucketized(const std::string& name, const SeenNode& node) {
     std::string source = name;
     Strip(source, "_bucketized");
     const auto boundaries = node.floats.find("boundaries");
     if (boundaries == node.floats.end()) {
       Miss(fmt::format("feature column {}: its boundaries", name));
     }
-    if (!found_.columns.contains(source)) AddNumeric(source, 1, {});
-    found_.columns[name] =
-        fmt::format("{{type: bucketized_column, source_column: {}, boundaries: {}}}", Text(source),
-                    boundaries == node.floats.end() ? "[]" : ListText(boundaries->second));
+    const int64_t size = BucketizedSize(node);
+    const std::string of = AddNumeric(source, size, node.inputs.empty() ? "" : node.inputs[0]);
+    std::vector<double>& numbers = found_.features[source].numbers;
+    if (boundaries != node.floats.end()) {
+      numbers.insert(numbers.end(), boundaries->second.begin(), boundaries->second.end());
+    }
+    return Put(name, fmt::format(
+                         "{{type: bucketized_column, source_column: {}, boundaries: {}}}", Text(of),
+                         boundaries == node.floats.end() ? "[]" : ListText(boundaries->second)));
   }
 
-  void AddVocabulary(const std::string& name, const Tensor& words, const Nodes& nodes,
-                     int64_t rows) {
-    AddFeature(name, words.dtype() == DType::kString ? "string" : "int64", 1);
+  std::string AddVocabulary(const std::string& name, const Tensor& words, const Nodes& nodes,
+                            int64_t rows) {
+    MigratedFeature& feature =
+        AddFeature(name, words.dtype() == DType::kString ? "string" : "int64", 1);
+    for (int64_t i = 0; i < words.elements(); ++i) {
+      if (words.dtype() == DType::kString) {
+        feature.words.emplace_back(words.strings()[static_cast<size_t>(i)]);
+      } else {
+        feature.numbers.push_back(words.AsDouble(i));
+      }
+    }
     const int64_t oov = rows - words.elements();
-    Put(name,
+    return Put(
+        name,
         fmt::format(
             "{{type: categorical_column_with_vocabulary_list, key: {}, vocabulary_list: {}{}{}}}",
             Text(name), ListText(words), oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "",
@@ -296,7 +354,7 @@ class ColumnFinder {
   }
 
   // `rows` counts the file's words and the buckets of other words.
-  void AddFile(const std::string& name, const Nodes& nodes, int64_t rows) {
+  std::string AddFile(const std::string& name, const Nodes& nodes, int64_t rows) {
     const SeenNode* const init = FindOp(nodes, "InitializeTableFromTextFileV2");
     const SeenNode* const others = FindOp(nodes, "StringToHashBucketFast");
     const int64_t oov = others == nullptr || !others->ints.contains("num_buckets")
@@ -307,12 +365,13 @@ class ColumnFinder {
     const auto file = graph_.ConstantAt(*init, 1);
     const bool is_known = file && file->dtype() == DType::kString && file->elements() == 1;
     if (!is_known) Miss(fmt::format("feature column {}: its vocabulary_file", name));
-    Put(name, fmt::format(
-                  "{{type: categorical_column_with_vocabulary_file, key: {}, vocabulary_file: {}, "
-                  "vocabulary_size: {}{}{}{}}}",
-                  Text(name), is_known ? config::StringText(file->strings()[0]) : "vocabulary.txt",
-                  rows - oov, oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "",
-                  is_number ? ", dtype: int64" : "", TableDefault(name, nodes, oov)));
+    return Put(name,
+               fmt::format(
+                   "{{type: categorical_column_with_vocabulary_file, key: {}, vocabulary_file: {}, "
+                   "vocabulary_size: {}{}{}{}}}",
+                   Text(name), is_known ? config::StringText(file->strings()[0]) : "vocabulary.txt",
+                   rows - oov, oov > 0 ? fmt::format(", num_oov_buckets: {}", oov) : "",
+                   is_number ? ", dtype: int64" : "", TableDefault(name, nodes, oov)));
   }
 
   [[nodiscard]] static bool KeysAreNumbers(const Nodes& nodes) {
@@ -323,9 +382,9 @@ class ColumnFinder {
   }
 
   void AddCrossed(const std::string& name, const SeenNode& node, const Nodes& nodes, int64_t rows) {
-    const MigratedCross cross = FindCross(graph_, node, name);
+    MigratedCross cross = FindCross(graph_, node, name);
     if (!cross.is_known) Miss(fmt::format("feature column {}: the order of its keys", name));
-    for (const CrossedKey& key : cross.keys) {
+    for (CrossedKey& key : cross.keys) {
       if (key.is_column) continue;  // it says what it reads
       if (!EndsWith(key.name, "_bucketized")) {
         AddFeature(key.name, key.is_number ? "int64" : "string", 1);
@@ -333,8 +392,7 @@ class ColumnFinder {
       }
       const SeenNode* const bucketize =
           key.bucketize != nullptr ? key.bucketize : FindOp(nodes, "Bucketize");
-      const bool is_new = !found_.columns.contains(key.name);
-      if (bucketize != nullptr && is_new) AddBucketized(key.name, *bucketize);
+      if (bucketize != nullptr) key.name = AddBucketized(key.name, *bucketize);
     }
     const int64_t buckets = node.ints.contains("num_buckets") ? node.ints.at("num_buckets") : rows;
     constexpr int64_t kDefaultKey = 0xDECAFCAFFE;
@@ -371,29 +429,37 @@ class ColumnFinder {
     return other;
   }
 
-  void AddNumeric(const std::string& name, int64_t size, const Nodes& nodes) {
-    AddFeature(name, "float32", size);
-    found_.columns[name] =
-        size == 1 ? fmt::format("{{type: numeric_column, key: {}}}", Text(name))
-                  : fmt::format("{{type: numeric_column, key: {}, shape: [{}]}}", Text(name), size);
-    for (const char* const op : {"Sub", "RealDiv", "Mul", "AddV2", "Log"}) {
-      if (FindOp(nodes, op) == nullptr) continue;
-      Miss(fmt::format("feature column {}: its normalizer_fn (the graph has {} in it)", name, op));
-      return;
+  // Returns the column's name in the job. `tensor` is what its numbers are made into; "" is not
+  // known.
+  std::string AddNumeric(const std::string& name, int64_t size, const std::string& tensor) {
+    AddFeature(name, "float32", size).is_number = true;
+    const MigratedFormula formula =
+        tensor.empty() ? MigratedFormula{.text = "x"} : FindFormula(graph_, tensor);
+    if (formula.obstacle != nullptr) {
+      Miss(fmt::format("feature column {}: its normalizer_fn (the graph has {} in it)", name,
+                       Described(formula.obstacle)));
     }
+    const bool is_plain = formula.text == "x" || formula.obstacle != nullptr;
+    return Put(name,
+               fmt::format("{{type: numeric_column, key: {}{}{}}}", Text(name),
+                           size == 1 ? "" : fmt::format(", shape: [{}]", size),
+                           is_plain ? "" : ", normalizer_fn: " + config::QuotedText(formula.text)));
   }
 
-  // Two columns of one feature have one name: the first is kept, the other is told.
-  void Put(const std::string& name, std::string text) {
-    const auto [entry, is_new] = found_.columns.emplace(name, text);
-    if (!is_new && entry->second != text) {
-      Miss(fmt::format("feature column {}: another column has its name, {}", name, text));
+  // Several columns of one feature may have one name: the first keeps it, another gets one of its
+  // own. Returns the name.
+  std::string Put(const std::string& name, const std::string& text) {
+    std::string free = name;
+    for (int number = 2;; ++number) {
+      const auto [entry, is_new] = found_.columns.emplace(free, text);
+      if (is_new || entry->second == text) return free;
+      free = fmt::format("{}_{}", name, number);
     }
   }
 
   // A feature that is read as numbers and as words is written as the first says.
-  void AddFeature(const std::string& name, const std::string& dtype, int64_t size) {
-    found_.features.try_emplace(name, MigratedFeature{dtype, size});
+  MigratedFeature& AddFeature(const std::string& name, const std::string& dtype, int64_t size) {
+    return found_.features.try_emplace(name, MigratedFeature{dtype, size}).first->second;
   }
 
   [[nodiscard]] int64_t OneHotDepth(const Nodes& nodes) const {
@@ -422,8 +488,17 @@ class ColumnFinder {
     std::vector<CrossedKey> keys;
     std::string rest;  // of its YAML
   };
+  // A crossed column that is written once all others are.
+  struct Crossing {
+    std::string name;
+    const SeenNode* node = nullptr;
+    Nodes nodes;
+    int64_t rows = 0;
+  };
   MigratedColumns found_;
   std::map<std::string, Cross> crosses_;
+  std::vector<Crossing> crossings_;
+  std::set<std::string> combiners_;
 };
 
 }  // namespace

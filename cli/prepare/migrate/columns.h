@@ -15,6 +15,11 @@ namespace tpuest::cli {
 struct MigratedFeature {
   std::string dtype = "float32";  // "string", "int64"
   int64_t size = 1;               // number of values in an example
+  // What its columns tell apart: words, numbers and boundaries, numbers below `categories`.
+  std::vector<std::string> words = {};
+  std::vector<double> numbers = {};
+  int64_t categories = 0;
+  bool is_number = false;  // a numeric column reads it
 };
 
 struct MigratedColumns {
@@ -22,7 +27,8 @@ struct MigratedColumns {
   std::map<std::string, MigratedFeature> features;
   std::vector<std::string> linear;  // columns that the linear model takes, by name
   std::vector<std::string> dnn;
-  std::vector<std::string> unknown;  // a sentence on each thing that could not be found out
+  std::string sparse_combiner = "sum";  // of the linear model
+  std::vector<std::string> unknown;     // a sentence on each thing that could not be found out
 };
 
 // The columns of the variables below linear/linear_model and of the nodes below

@@ -93,29 +93,10 @@ std::map<size_t, std::string> ReadFeatures(const SeenGraph& graph,
   return found;
 }
 
-// The features in the order of the function's results: all that there are, or those whose readers
-// tell it. nullopt: neither.
-std::optional<std::map<size_t, std::string>> OrderOf(const SeenGraph& graph, size_t results,
-                                                     const std::set<std::string>& features) {
-  if (features.size() + 1 == results) {
-    std::map<size_t, std::string> all;
-    for (const std::string& name : features) all[all.size()] = name;
-    return all;
-  }
-  std::map<size_t, std::string> read = ReadFeatures(graph, features);
-  const bool sorted =
-      std::adjacent_find(read.begin(), read.end(), [](const auto& a, const auto& b) {
-        return a.second >= b.second;
-      }) == read.end();
-  const bool fits = read.size() == features.size() && sorted && !read.empty() &&
-                    read.rbegin()->first + 1 < results;
-  return fits ? std::optional(std::move(read)) : std::nullopt;
-}
-
 // Names the columns; false where it is not clear which one is which.
 bool NameColumns(const SeenGraph& graph, const SeenFunction& function, const SeenNode& decode,
                  const std::set<std::string>& features, CsvLines& lines) {
-  const auto order = OrderOf(graph, function.results.size(), features);
+  const auto order = FeatureOutputs(graph, function.results.size(), features);
   if (!order) return false;
   for (const auto& [result, name] : *order) {
     const auto column = ColumnOf(function, function.results[result], decode);
@@ -154,6 +135,23 @@ int64_t SkippedIn(const SeenGraph& graph) {
 }
 
 }  // namespace
+
+std::optional<std::map<size_t, std::string>> FeatureOutputs(const SeenGraph& graph, size_t results,
+                                                            const std::set<std::string>& features) {
+  if (features.size() + 1 == results) {
+    std::map<size_t, std::string> all;
+    for (const std::string& name : features) all[all.size()] = name;
+    return all;
+  }
+  std::map<size_t, std::string> read = ReadFeatures(graph, features);
+  const bool sorted =
+      std::adjacent_find(read.begin(), read.end(), [](const auto& a, const auto& b) {
+        return a.second >= b.second;
+      }) == read.end();
+  const bool fits = read.size() == features.size() && sorted && !read.empty() &&
+                    read.rbegin()->first + 1 < results;
+  return fits ? std::optional(std::move(read)) : std::nullopt;
+}
 
 std::optional<CsvLines> FindCsvLines(const SeenGraph& graph,
                                      const std::set<std::string>& features) {

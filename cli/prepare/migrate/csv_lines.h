@@ -5,6 +5,7 @@
 // the dict's order, which is that of their names.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,11 @@ struct CsvLines {
   std::string na_value;
   int64_t skip = 0;  // lines at the beginning of a file
 };
+
+// The features by the tensors of the iterator, of which there are `tensors` with the label: all
+// that there are, in the order of their names, or those whose readers tell it. nullopt: neither.
+[[nodiscard]] std::optional<std::map<size_t, std::string>> FeatureOutputs(
+    const SeenGraph& graph, size_t tensors, const std::set<std::string>& features);
 
 // The lines' columns, of which `features` are read; nullopt where the graph takes none apart, or
 // where it does not tell which feature is which column.

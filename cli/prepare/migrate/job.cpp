@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "cli/prepare/migrate/elements.h"
 #include "config/scalars.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
@@ -56,6 +57,74 @@ std::optional<int64_t> DatasetNumber(const SeenGraph& graph, const std::string& 
     }
   }
   return std::nullopt;
+}
+
+bool StartsWithOneOf(std::string_view op, std::initializer_list<std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(),
+                     [&](std::string_view beginning) { return op.starts_with(beginning); });
+}
+
+// A dataset that gives the files' records: what stands before it shuffles names of files.
+bool ReadsFiles(const SeenNode& dataset) {
+  return StartsWithOneOf(
+      dataset.op, {"TFRecordDataset", "TextLineDataset", "FixedLengthRecord", "FlatMapDataset",
+                   "InterleaveDataset", "ParallelInterleave", "LegacyParallelInterleave"});
+}
+
+// What a job needs no word for, or has another for.
+bool IsSaid(const SeenNode& dataset) {
+  return StartsWithOneOf(
+      dataset.op, {"Repeat", "Batch", "ParallelBatch", "Prefetch", "Options", "Model", "Map",
+                   "ParallelMap", "ParseExample", "Skip", "TensorSlice", "Optimize",
+                   "AssertCardinality", "Unbatch", "MaxIntraOp", "PrivateThreadPool", "Cache"});
+}
+
+// Says that files were read in turns: the stage, since how many there are may have changed.
+void FindInterleave(const SeenGraph& graph, const SeenNode& dataset, MigratedRun& run) {
+  if (dataset.op.find("Interleave") == std::string::npos) return;
+  const auto cycle = graph.ConstantAt(dataset, dataset.inputs.size() > 1 ? 1 : 0);
+  if (cycle && cycle->elements() == 1 && cycle->AsDouble(0) == 1) return;
+  const std::string count =
+      cycle && cycle->elements() == 1 ? fmt::format(" {}", cycle->AsDouble(0)) : "";
+  run.unsaid.push_back(
+      fmt::format("files were read in turns: stages: [{{interleave: {{cycle_length:{}}}}}, ...]",
+                  count.empty() ? " ?" : count));
+}
+
+// Follows the datasets from the iterator back to the files.
+void FindDatasets(const SeenGraph& graph, MigratedRun& run) {
+  const std::vector<const SeenNode*> datasets = DatasetsOf(graph);
+  bool of_rows = true;  // false: what shuffles, skips or takes does so with names of files
+  bool is_batched = std::any_of(datasets.begin(), datasets.end(), [](const SeenNode* dataset) {
+    return StartsWithOneOf(dataset->op, {"BatchDataset", "ParallelBatchDataset"});
+  });
+  for (const SeenNode* const dataset : datasets) {
+    if (ReadsFiles(*dataset)) {
+      of_rows = false;
+      FindInterleave(graph, *dataset, run);
+      continue;
+    }
+    if (!of_rows) continue;
+    if (StartsWithOneOf(dataset->op, {"BatchDataset", "ParallelBatchDataset"})) is_batched = false;
+    if (StartsWithOneOf(dataset->op, {"Shuffle"})) {
+      const auto size = graph.ConstantAt(*dataset, 1);
+      const bool is_known = size && size->elements() == 1 && size->AsDouble(0) > 0;
+      if (is_batched) {
+        run.unsaid.push_back(fmt::format("batches were shuffled, not records ({} \"{}\")",
+                                         dataset->op, dataset->name));
+      } else if (is_known && !run.shuffle) {
+        run.shuffle = static_cast<int64_t>(size->AsDouble(0));
+      } else {
+        run.unsaid.push_back(
+            fmt::format("records were shuffled by {} \"{}\" as well", dataset->op, dataset->name));
+      }
+      continue;
+    }
+    if (IsSaid(*dataset)) continue;
+    run.unsaid.push_back(fmt::format("the input_fn had a {} (\"{}\")", dataset->op, dataset->name));
+  }
+  run.datasets_known =
+      !datasets.empty() && (!of_rows || datasets.back()->op == "TensorSliceDataset");
 }
 
 class JobWriter {
@@ -126,7 +195,8 @@ class JobWriter {
     if (!run_.parser) return names;
     for (const ParsedFeature& feature : run_.parser->features) {
       const bool is_read = columns_.features.contains(feature.name);
-      if (!is_read && feature.name != label_) names.push_back(feature.name);
+      const bool weighs = model_.weight == feature.name;
+      if (!is_read && !weighs && feature.name != label_) names.push_back(feature.name);
     }
     return names;
   }
@@ -135,9 +205,9 @@ class JobWriter {
   void FindLabel() {
     if (!run_.parser) return;
     const std::vector<std::string> unread = Unread();
-    const std::optional<std::string>& last = run_.parser->last;
-    if (last && !columns_.features.contains(*last)) {
-      label_ = *last;
+    const std::string last = run_.elements.empty() ? "" : run_.elements.back();
+    if (!last.empty() && !columns_.features.contains(last)) {
+      label_ = last;
     } else if (unread.size() == 1) {
       label_ = unread[0];
     }
@@ -239,9 +309,8 @@ class JobWriter {
   void FeatureLines() {
     if (model_.input) InputFeature(*model_.input);
     for (const auto& [name, feature] : columns_.features) ColumnFeature(name, feature);
-    if (model_.weight) {
-      Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [], dtype: float32}}",
-                       *model_.weight));
+    if (model_.weight && !columns_.features.contains(*model_.weight)) {
+      ColumnFeature(*model_.weight, MigratedFeature());
     }
     if (model_.takes_any_feature) {
       Unknown("a feature of the records, any: a baseline counts examples by it", "      ");
@@ -350,9 +419,10 @@ class JobWriter {
     } else {
       RecordInput();
     }
+    for (const std::string& what : run_.unsaid) Unknown(what, "    ");
     if (run_.shuffle) {
       Line(fmt::format("    shuffle: {{buffer_size: {}}}", *run_.shuffle));
-    } else {
+    } else if (!run_.datasets_known) {
       Unknown("how the records were shuffled", "    ");
       Line("    shuffle: {buffer_size: full}");
     }
@@ -405,9 +475,8 @@ MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
   }
   run.batch_size = DatasetNumber(graph, "BatchDatasetV2", 1);
   if (!run.batch_size) run.batch_size = DatasetNumber(graph, "ParallelBatchDataset", 1);
-  for (const char* const op : {"ShuffleDatasetV3", "ShuffleDatasetV2", "ShuffleDataset"}) {
-    if (!run.shuffle) run.shuffle = DatasetNumber(graph, op, 1);
-  }
+  run.elements = IteratorFeatures(graph);
+  FindDatasets(graph, run);
   // The replicas whose gradients are summed stand there as a matrix of groups.
   for (const SeenNode* const sum : graph.Below("", "CrossReplicaSum")) {
     const auto groups = graph.ConstantAt(*sum, 1);
@@ -420,6 +489,11 @@ MigratedRun FindRun(const SeenGraph& graph, const BundleReader& variables,
   if (run.lines) run.files = FindFiles(graph, "TextLineDataset");
   ReadEventsOf(model_dir, run);
   return run;
+}
+
+std::string WithCheck(const std::string& text, const std::string& what) {
+  const size_t end = text.find('\n') + 1;
+  return text.substr(0, end) + "# " + what + "\n" + text.substr(end);
 }
 
 MigratedJob WriteMigratedJob(const MigratedRun& run, const MigratedModel& model,

@@ -19,6 +19,9 @@ struct MigratedRun {
   std::optional<int64_t> batch_size;
   int64_t replicas = 1;                  // more than 1: trained on a TPU, or as on one
   std::optional<int64_t> shuffle;        // buffer_size
+  bool datasets_known = false;           // the graph says what it reads, from file to batch
+  std::vector<std::string> elements;     // features of the iterator's tensors; see IteratorFeatures
+  std::vector<std::string> unsaid;       // sentences on datasets that the job does not have
   std::optional<int64_t> save_steps;     // save_checkpoints_steps
   std::optional<int64_t> summary_steps;  // save_summary_steps
   std::optional<int64_t> log_steps;      // log_step_count_steps
@@ -41,5 +44,8 @@ struct MigratedJob {
 // The job's text, which holds all that was found and marks what was not.
 [[nodiscard]] MigratedJob WriteMigratedJob(const MigratedRun& run, const MigratedModel& model,
                                            const MigratedColumns& columns);
+
+// The job's text with what a comparison of predictions found, below its first line.
+[[nodiscard]] std::string WithCheck(const std::string& text, const std::string& what);
 
 }  // namespace tpuest::cli

@@ -228,6 +228,7 @@ class LayerFinder {
       return;
     }
     MigratedInput& input = found_.input;
+    input.tensor = input_text_;
     if (cast_from_ != 0 && DTypeNames().contains(cast_from_)) {
       input.dtype = DTypeNames().at(cast_from_);
     }

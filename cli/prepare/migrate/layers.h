@@ -13,6 +13,7 @@ namespace tpuest::cli {
 
 // The model's input before the first layer: x * scale + offset.
 struct MigratedInput {
+  std::string tensor;             // "IteratorGetNext:0"
   std::string dtype = "float32";  // dtype of the feature; "uint8", "int64"
   std::vector<int64_t> shape;     // shape of an example
   bool shape_known = false;

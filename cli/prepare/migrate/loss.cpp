@@ -18,6 +18,22 @@ bool IsDivision(const SeenNode& node) {
          node.op == "TruncateDiv";
 }
 
+// True if a variable is among all that the tensor is made of.
+bool LeadsToVariable(const SeenGraph& graph, const std::string& tensor) {
+  std::set<const SeenNode*> seen;
+  std::vector<const SeenNode*> open = {graph.Find(tensor)};
+  while (!open.empty()) {
+    const SeenNode* const node = open.back();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    if (node->op == "VarHandleOp" || node->op.starts_with("Variable")) return true;
+    for (const std::string& input : node->inputs) {
+      if (!input.starts_with('^')) open.push_back(graph.Find(input));
+    }
+  }
+  return false;
+}
+
 class LossFinder {
  public:
   explicit LossFinder(const SeenGraph& graph) : graph_(graph) {}
@@ -179,6 +195,17 @@ class LossFinder {
 }  // namespace
 
 std::vector<MigratedLoss> FindLosses(const SeenGraph& graph) { return LossFinder(graph).Run(); }
+
+std::string HeadLogits(const SeenGraph& graph) {
+  for (const MigratedLoss& loss : FindLosses(graph)) {
+    const std::string& name = loss.node->name;
+    const bool is_of_head = name.starts_with("head/") || name.find("/head/") != std::string::npos;
+    if (!is_of_head || loss.input >= loss.node->inputs.size()) continue;
+    const std::string& tensor = loss.node->inputs[loss.input];
+    if (LeadsToVariable(graph, tensor)) return tensor;
+  }
+  return "";
+}
 
 std::string HeadText(const MigratedLoss& loss, int64_t logits,
                      const std::vector<std::string>& words) {

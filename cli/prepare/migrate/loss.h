@@ -24,6 +24,10 @@ struct MigratedLoss {
 // All that may be the loss, the likeliest first; empty: there is none.
 [[nodiscard]] std::vector<MigratedLoss> FindLosses(const SeenGraph& graph);
 
+// The tensor that a head's loss compares with the labels: logits, or a regression's predictions.
+// Empty: no loss of a premade estimator's head is in the graph.
+[[nodiscard]] std::string HeadLogits(const SeenGraph& graph);
+
 // The head as YAML: "{type: MultiClassHead, n_classes: 10}"; `logits` is their number, `words` are
 // the classes' names as YAML, where labels are words.
 [[nodiscard]] std::string HeadText(const MigratedLoss& loss, int64_t logits,

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/prepare/migrate/elements.h"
+#include "cli/prepare/migrate/loss.h"
+#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/normalizers.h"
 #include "cli/prepare/migrate/numbers.h"
 #include "cli/prepare/migrate/optimizer.h"
 #include "config/scalars.h"
@@ -28,18 +32,21 @@ class ModelFinder {
     AddHead(variables_.ShapeOf(dnn ? kDnnBias : kLinearBias).elements(), family);
     if (linear && dnn) {
       AddList("linear_feature_columns", columns_.linear);
+      AddCombiner("linear_");
       AddOptimizer("linear_optimizer", "linear/");
       AddList("dnn_feature_columns", columns_.dnn);
       AddNetwork("dnn_");
       AddOptimizer("dnn_optimizer", "dnn/");
     } else if (linear) {
       AddList("feature_columns", columns_.linear);
+      AddCombiner("");
       AddOptimizer("optimizer", "linear/");
     } else {
       AddList("feature_columns", columns_.dnn);
       AddNetwork("");
       AddOptimizer("optimizer", "dnn/");
     }
+    model_.logits = HeadLogits(graph_);
     return std::move(model_);
   }
 
@@ -60,6 +67,11 @@ class ModelFinder {
     std::vector<std::string> words;
     for (const std::string& name : names) words.push_back(config::StringText(name));
     Add(fmt::format("{}: [{}]", key, Join(words, ", ")));
+  }
+
+  void AddCombiner(const std::string& prefix) {
+    if (columns_.sparse_combiner == "sum") return;
+    Add(fmt::format("{}sparse_combiner: {}", prefix, columns_.sparse_combiner));
   }
 
   [[nodiscard]] bool HasOp(const std::string& scope, std::string_view op) const {
@@ -110,23 +122,48 @@ class ModelFinder {
     const bool divided = HeadHas("DivNoNan", "weighted_loss") ||
                          HeadHas("RealDiv", "weighted_loss") || HeadHas("Div", "weighted_loss");
     if (HeadHas("Sum", "weighted_loss") && !divided) Add("loss_reduction: SUM");
-    if (HasWeights()) {
-      Add("weight_column: weight", "the name of the feature that weighs the examples");
-      model_.weight = "weight";
-    }
+    if (const SeenNode* const weighs = FindWeights()) AddWeights(*weighs);
     if (!squared && logits == 1 && IsOfVersion1()) {
       Add("metrics: [{type: auc, curve: PR, summation_method: trapezoidal, name: "
           "auc_precision_recall}]");
     }
   }
 
-  // The losses are multiplied by their weights: a one where there is no column of them.
-  [[nodiscard]] bool HasWeights() const {
-    return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
-      const bool weighs = node.op == "Mul" && IsOfHead(node) &&
-                          node.name.ends_with("weighted_loss/Mul") && node.inputs.size() == 2;
-      return weighs && !ScalarAt(graph_, node, 0) && !ScalarAt(graph_, node, 1);
-    });
+  // The losses are multiplied by their weights: a one if there is no column of them.
+  [[nodiscard]] const SeenNode* FindWeights() const {
+    for (const SeenNode& node : graph_.nodes()) {
+      const bool weighs =
+          node.op == "Mul" && IsOfHead(node) && node.name.ends_with("weighted_loss/Mul");
+      if (!weighs || node.inputs.size() < 2) continue;
+      if (!ScalarAt(graph_, node, 0) && !ScalarAt(graph_, node, 1)) return &node;
+    }
+    return nullptr;
+  }
+
+  // The iterator's tensor that the weights are, if they are one as it is.
+  [[nodiscard]] std::optional<size_t> WeightsOutput(const SeenNode& product) const {
+    for (const size_t input : {1, 0}) {
+      const MigratedFormula formula = FindFormula(graph_, product.inputs[input]);
+      if (formula.obstacle != nullptr || formula.source.empty()) continue;
+      if (formula.text == "x") return OutputOf(formula.source);
+      return std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  // A parser tells the name of the feature, or it is the one in the order of the names.
+  void AddWeights(const SeenNode& product) {
+    const std::optional<size_t> output = WeightsOutput(product);
+    const std::vector<std::string> elements = IteratorFeatures(graph_);
+    const bool is_named = output && *output < elements.size() && !elements[*output].empty();
+    const std::string name = is_named ? elements[*output] : "weight";
+    std::string unknown;
+    if (!is_named) unknown = "the name of the feature that weighs the examples";
+    if (!output)
+      unknown += fmt::format(", and what {} makes of it in the loss", Described(&product));
+    Add("weight_column: " + config::StringText(name), unknown);
+    model_.weight = name;
+    model_.weight_output = output;
   }
 
   // tf.compat.v1.estimator's models are trained by tf.train's optimizers.

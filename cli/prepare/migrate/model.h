@@ -17,11 +17,13 @@ struct MigratedModel {
   bool labels_are_classes = false;
   bool labels_are_words = false;
   int64_t label_dimension = 1;
-  std::optional<std::string> weight = {};  // the feature that weighs examples
-  bool takes_any_feature = false;          // a baseline counts the examples of one
+  std::optional<std::string> weight = {};    // the feature that weighs examples
+  std::optional<size_t> weight_output = {};  // the iterator's tensor that weighs examples
+  bool takes_any_feature = false;            // a baseline counts the examples of one
   // A model of layers has its one feature here, and the job's optimizer.
   std::optional<MigratedInput> input = {};
   std::optional<MigratedLine> optimizer = {};
+  std::string logits = {};  // the tensor of them; empty: it is not known
 };
 
 // The estimator by its variables; nullopt: they belong to no premade estimator with feature

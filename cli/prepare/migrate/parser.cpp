@@ -32,45 +32,11 @@ int64_t NumberOf(const SeenNode& node, const std::string& key) {
   return found == node.ints.end() ? 0 : found->second;
 }
 
-// Which features come first in the inputs, attributes and results of one of the ops that parse.
-struct Keys {
-  std::vector<std::string> sparse;
-  std::vector<std::string> dense;
-  size_t defaults = 0;  // the input that is the first dense feature's default
-};
-
 // The strings of a constant at an input: one, or as many as it has.
 std::vector<std::string> WordsAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
   const auto value = graph.ConstantAt(node, input);
   if (!value || value->dtype() != DType::kString) return {};
   return {value->strings().begin(), value->strings().end()};
-}
-
-// The names of the features; nullopt for another op, or where a name is no constant.
-std::optional<Keys> KeysOf(const SeenGraph& graph, const SeenNode& node) {
-  Keys keys;
-  if (node.op == "ParseSingleExample" || node.op.starts_with("ParseExampleDataset")) {
-    keys.sparse = ListOf(node.string_lists, "sparse_keys");
-    keys.dense = ListOf(node.string_lists, "dense_keys");
-    keys.defaults = node.op == "ParseSingleExample" ? 1 : 2;
-  } else if (node.op == "ParseExampleV2") {
-    keys.sparse = WordsAt(graph, node, 2);
-    keys.dense = WordsAt(graph, node, 3);
-    keys.defaults = 5;
-  } else if (node.op == "ParseExample") {  // an input for each name
-    const auto sparse = static_cast<size_t>(NumberOf(node, "Nsparse"));
-    const auto dense = static_cast<size_t>(NumberOf(node, "Ndense"));
-    for (size_t i = 0; i < sparse + dense && i < node.inputs.size(); ++i) {
-      const std::vector<std::string> word = WordsAt(graph, node, 2 + i);
-      if (word.size() != 1) return std::nullopt;
-      (i < sparse ? keys.sparse : keys.dense).push_back(word[0]);
-    }
-    keys.defaults = 2 + sparse + dense;
-  } else {
-    return std::nullopt;
-  }
-  if (keys.sparse.empty() && keys.dense.empty()) return std::nullopt;
-  return keys;
 }
 
 // A default in a job: a number or a word where it is one value, else its list; empty: there is
@@ -93,7 +59,7 @@ std::string DefaultAt(const SeenGraph& graph, const SeenNode& node, size_t input
 }
 
 std::optional<RecordParser> ParserOf(const SeenGraph& graph, const SeenNode& node) {
-  const std::optional<Keys> keys = KeysOf(graph, node);
+  const std::optional<ParserKeys> keys = ParserKeysOf(graph, node);
   if (!keys) return std::nullopt;
   const std::vector<int64_t> sparse_types = ListOf(node.int_lists, "sparse_types");
   const std::vector<int64_t> dense_types = ListOf(node.int_lists, "Tdense");
@@ -123,18 +89,33 @@ std::optional<RecordParser> ParserOf(const SeenGraph& graph, const SeenNode& nod
   return known ? std::optional(std::move(parser)) : std::nullopt;
 }
 
-// The name of the feature that a result of a function is.
-std::optional<std::string> FeatureOf(const SeenGraph& function, const std::string& result,
-                                     const SeenNode& parsing, const Keys& keys) {
-  const std::optional<std::string> tensor = ResultOf(function, result, parsing);
-  if (!tensor) return std::nullopt;
-  const std::vector<std::string> parts = Split(*tensor, ':');  // "ParseExample:dense_values:3"
-  if (parts.size() != 3 || parts[1] != "dense_values") return std::nullopt;
-  const size_t index = OutputOf(parts[1] + ":" + parts[2]);
-  return index < keys.dense.size() ? std::optional(keys.dense[index]) : std::nullopt;
-}
-
 }  // namespace
+
+std::optional<ParserKeys> ParserKeysOf(const SeenGraph& graph, const SeenNode& node) {
+  ParserKeys keys;
+  if (node.op == "ParseSingleExample" || node.op.starts_with("ParseExampleDataset")) {
+    keys.sparse = ListOf(node.string_lists, "sparse_keys");
+    keys.dense = ListOf(node.string_lists, "dense_keys");
+    keys.defaults = node.op == "ParseSingleExample" ? 1 : 2;
+  } else if (node.op == "ParseExampleV2") {
+    keys.sparse = WordsAt(graph, node, 2);
+    keys.dense = WordsAt(graph, node, 3);
+    keys.defaults = 5;
+  } else if (node.op == "ParseExample") {  // an input for each name
+    const auto sparse = static_cast<size_t>(NumberOf(node, "Nsparse"));
+    const auto dense = static_cast<size_t>(NumberOf(node, "Ndense"));
+    for (size_t i = 0; i < sparse + dense && i < node.inputs.size(); ++i) {
+      const std::vector<std::string> word = WordsAt(graph, node, 2 + i);
+      if (word.size() != 1) return std::nullopt;
+      (i < sparse ? keys.sparse : keys.dense).push_back(word[0]);
+    }
+    keys.defaults = 2 + sparse + dense;
+  } else {
+    return std::nullopt;
+  }
+  if (keys.sparse.empty() && keys.dense.empty()) return std::nullopt;
+  return keys;
+}
 
 const ParsedFeature* RecordParser::Find(const std::string& name) const {
   const auto found =
@@ -146,13 +127,7 @@ const ParsedFeature* RecordParser::Find(const std::string& name) const {
 std::optional<RecordParser> FindParser(const SeenGraph& graph) {
   for (const SeenFunction& function : graph.functions()) {
     for (const SeenNode& node : function.body.nodes()) {
-      std::optional<RecordParser> parser = ParserOf(function.body, node);
-      if (!parser) continue;
-      if (!function.results.empty()) {
-        parser->last =
-            FeatureOf(function.body, function.results.back(), node, *KeysOf(function.body, node));
-      }
-      return parser;
+      if (std::optional<RecordParser> parser = ParserOf(function.body, node)) return parser;
     }
   }
   for (const SeenNode& node : graph.nodes()) {

@@ -12,6 +12,16 @@
 
 namespace tpuest::cli {
 
+// The features of an op that parses, in the order of its attributes and results.
+struct ParserKeys {
+  std::vector<std::string> sparse;
+  std::vector<std::string> dense;
+  size_t defaults = 0;  // the input that is the first dense feature's default
+};
+
+// nullopt for another op, or if a name is no constant.
+[[nodiscard]] std::optional<ParserKeys> ParserKeysOf(const SeenGraph& graph, const SeenNode& node);
+
 // A feature of a record, as tf.io.parse_example reads it.
 struct ParsedFeature {
   std::string name;
@@ -23,9 +33,6 @@ struct ParsedFeature {
 
 struct RecordParser {
   std::vector<ParsedFeature> features;
-  // The name of the feature that comes last out of the parser's function, where input_fns return
-  // the labels; nullopt: it is made of others, or the parser is in no function.
-  std::optional<std::string> last;
 
   [[nodiscard]] const ParsedFeature* Find(const std::string& name) const;
 };

@@ -4,25 +4,13 @@
 
 #include "cli/prepare/migrate/layers.h"
 #include "cli/prepare/migrate/loss.h"
+#include "cli/prepare/migrate/loss_terms.h"
 #include "cli/prepare/migrate/nodes.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {
 namespace {
-
-// A penalty for large weights that is added to the loss has no place in a layer that is read back.
-std::optional<std::string> PenaltyOf(const SeenGraph& graph) {
-  for (const SeenNode& node : graph.nodes()) {
-    const bool squares = node.op == "L2Loss" || node.op == "Square" || node.op == "Abs";
-    if (!squares || node.name.find("gradients") != std::string::npos) continue;
-    const auto variable = VariableAt(graph, node, 0);
-    if (!variable) continue;
-    return fmt::format("the penalty on weights ({}): l2_weight_decay, or a layer's regularizer",
-                       Described(&node));
-  }
-  return std::nullopt;
-}
 
 // What tf.train's minimize(var_list=...) left out of training, as patterns of what it did not.
 std::optional<MigratedLine> TrainableOf(const SeenGraph& graph, const BundleReader& variables) {
@@ -82,11 +70,14 @@ MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
   model.lines.push_back({"head: " + HeadText(loss, layers.width, words), Join(loss.unknown, "; ")});
   if (const auto trainable = TrainableOf(graph, variables)) model.lines.push_back(*trainable);
   if (layers.bfloat16) model.lines.push_back({"precision: bfloat16", ""});
-  if (const auto penalty = PenaltyOf(graph)) model.lines.push_back({"", *penalty});
+  const LossTerms terms = FindLossTerms(graph, variables, loss);
+  if (!terms.text.empty()) model.lines.push_back({terms.text, ""});
+  for (const std::string& what : terms.unknown) model.lines.push_back({"", what});
   model.labels_are_classes = loss.kind != LossKind::kSquared;
   const bool has_vector = loss.kind == LossKind::kSquared || loss.kind == LossKind::kSigmoid;
   model.label_dimension = has_vector ? layers.width : 1;
   model.input = layers.input;
+  model.logits = loss.node->inputs.at(loss.input);
   model.optimizer = FindTrainOptimizer(graph, variables, "");
   if (!model.optimizer) {
     model.optimizer = MigratedLine{"{type: GradientDescentOptimizer, learning_rate: 0.01}",

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Writes folders of old_runs/ with TensorFlow's Estimator, three steps each: penalized (an L2 penalty), activity (a
+penalty on activations beside it), averaged (sparse_combiner, normalizer_fn), weighted (version 1's weight_column).
+
+    python make_old_runs.py FOLDER
+"""
+
+import os
+import sys
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import numpy as np
+import tensorflow as tf
+
+v1 = tf.compat.v1
+column = tf.feature_column
+random = np.random.default_rng(0)
+ROWS = 64
+FEATURES = {
+    "a": random.normal(size=ROWS).astype("float32"),
+    "tags": random.choice(["a", "b", "c"], (ROWS, 2)),
+    "wt": random.uniform(0.5, 2, ROWS).astype("float32"),
+}
+LABELS = random.integers(0, 2, ROWS)
+VECTORS = random.normal(size=(ROWS, 4)).astype("float32")
+CLASSES = random.integers(0, 3, ROWS)
+
+
+def rows(keys):
+    features = {key: FEATURES[key] for key in keys}
+    return lambda: tf.data.Dataset.from_tensor_slices((features, LABELS)).shuffle(64).repeat().batch(16)
+
+
+def vectors():
+    return tf.data.Dataset.from_tensor_slices((VECTORS, CLASSES)).shuffle(10).repeat().batch(8)
+
+
+def network(penalizes_activity):
+    def model_fn(features, labels, mode):
+        hidden = v1.layers.dense(features, 6, activation=tf.nn.relu)
+        loss = v1.losses.sparse_softmax_cross_entropy(labels, v1.layers.dense(hidden, 3))
+        kernels = [variable for variable in v1.trainable_variables() if "kernel" in variable.name]
+        loss += 0.01 * tf.add_n([tf.nn.l2_loss(kernel) for kernel in kernels])
+        if penalizes_activity:
+            loss += 0.1 * tf.reduce_mean(tf.square(hidden))
+        step = v1.train.GradientDescentOptimizer(0.05).minimize(loss, v1.train.get_global_step())
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step)
+
+    return model_fn
+
+
+def main():
+    os.chdir(sys.argv[1])
+    tf.estimator.Estimator(network(False), "penalized").train(vectors, max_steps=3)
+    tf.estimator.Estimator(network(True), "activity").train(vectors, max_steps=3)
+    tags = column.categorical_column_with_vocabulary_list("tags", ["a", "b", "c"])
+    number = column.numeric_column("a", normalizer_fn=lambda x: (x - 3.0) / 2.0)
+    tf.estimator.LinearClassifier([tags, number], sparse_combiner="mean", model_dir="averaged").train(
+        rows(["a", "tags"]), max_steps=3
+    )
+    v1.estimator.LinearClassifier([column.numeric_column("a")], weight_column="wt", model_dir="weighted").train(
+        rows(["a", "wt"]), max_steps=3
+    )
+
+
+main()
