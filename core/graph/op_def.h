@@ -26,6 +26,7 @@ class LowerContext;
 class RowContext;
 class Tensor;
 struct BoundOp;
+struct UpdateBounds;
 struct Value;
 
 // The relation of a result to the rows (axis 0) of the batch, when the batch is cut into blocks.
@@ -95,6 +96,9 @@ struct OpDef {
   // Outputs 0 and 1 are the numbers of all replicas' rows, input 0, and their values, input 1, in
   // the replicas' order: the program gathers them.
   bool gathers_replicas = false;
+  // Of an op that writes variables: the values for which it leaves finite numbers, or kNeverSure
+  // (update_bounds.h). nullptr: not stated, which the engine takes for never sure.
+  const UpdateBounds* bounds = nullptr;
 
   [[nodiscard]] bool crosses_replicas() const { return sums_replicas || gathers_replicas; }
 };

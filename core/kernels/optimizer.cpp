@@ -125,7 +125,7 @@ bool HasVariance(const T* __restrict mg, const T* __restrict ms, const T* __rest
     const T next_ms = ms[i] + (g * g - ms[i]) * rest;
     const T next_mg = mg[i] + (g - mg[i]) * rest;
     const T variance = next_ms - next_mg * next_mg + rates.epsilon;
-    enough += variance >= next_ms * bounds.part + bounds.least ? 1 : 0;
+    enough += variance >= (next_ms + rates.epsilon) * bounds.part + bounds.least ? 1 : 0;
   }
   return enough == static_cast<Count>(n);
 }

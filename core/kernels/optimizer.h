@@ -52,8 +52,9 @@ template <class T>
 void ApplyCenteredRMSProp(T* var, T* mg, T* ms, T* mom, const T* grad, int64_t n,
                           const RMSPropRates<T>& rates);
 
-// True if ms - mg^2 + epsilon will be `least`, and `part` of ms, at least everywhere in the next
-// update of the centred form: then no rounding makes it too small to divide by its root.
+// True if ms - mg^2 + epsilon will be `least` and `part` of ms + epsilon together, or more,
+// everywhere in the next update of the centred form: then no rounding makes it too small to divide
+// by its root.
 template <class T>
 struct RootBounds {
   T least, part;

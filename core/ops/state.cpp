@@ -17,6 +17,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
+#include "core/ops/update_bounds.h"
 #include "core/tensor/prefetch.h"
 
 namespace tpuest::ops {
@@ -471,7 +472,8 @@ const OpDef kStateOps[] = {
      .cpu = PlanAssign,
      .hlo = LowerAssign,
      .stateful = true,
-     .writes = true},
+     .writes = true,
+     .bounds = &kAssignBounds},
     {.name = "AssignAddVariableOp",
      .signature = kUpdate,
      .shape = AssignShape,
@@ -480,7 +482,8 @@ const OpDef kStateOps[] = {
      .hlo = LowerAdd,
      .flops = InputFlops,
      .stateful = true,
-     .writes = true},
+     .writes = true,
+     .bounds = &kAssignBounds},
     {.name = "AssignSubVariableOp",
      .signature = kUpdate,
      .shape = AssignShape,
@@ -489,7 +492,8 @@ const OpDef kStateOps[] = {
      .hlo = LowerSub,
      .flops = InputFlops,
      .stateful = true,
-     .writes = true},
+     .writes = true,
+     .bounds = &kAssignBounds},
     {.name = "VarIsInitializedOp",
      .signature = "resource: resource -> is_initialized: bool",
      .shape = ScalarShape,
@@ -516,7 +520,8 @@ const OpDef kStateOps[] = {
      .flops = InputFlops,
      .stateful = true,
      .writes = true,
-     .writes_rows = true},
+     .writes_rows = true,
+     .bounds = &kScatterBounds},
     {.name = "ResourceScatterSub",
      .signature = kScatter,
      .shape = ScatterShape,
@@ -526,7 +531,8 @@ const OpDef kStateOps[] = {
      .flops = InputFlops,
      .stateful = true,
      .writes = true,
-     .writes_rows = true},
+     .writes_rows = true,
+     .bounds = &kScatterBounds},
     {.name = "ResourceScatterUpdate",
      .signature = kScatter,
      .shape = ScatterShape,
@@ -535,7 +541,8 @@ const OpDef kStateOps[] = {
      .hlo = LowerScatterUpdate,
      .stateful = true,
      .writes = true,
-     .writes_rows = true},
+     .writes_rows = true,
+     .bounds = &kScatterBounds},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "core/kernels/optimizer.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/training_hlo.h"
+#include "core/ops/update_bounds.h"
 #include "core/ops/update_plan.h"
 
 namespace tpuest::ops {
@@ -180,7 +181,7 @@ void PlanCenteredRMSProp(PlanContext& context) {
 }
 
 constexpr OpDef TrainingDef(std::string_view name, std::string_view signature, PlanFn cpu,
-                            LowerFn hlo) {
+                            LowerFn hlo, const UpdateBounds& bounds) {
   return {.name = name,
           .signature = signature,
           .shape = UpdateShape,
@@ -189,60 +190,61 @@ constexpr OpDef TrainingDef(std::string_view name, std::string_view signature, P
           .hlo = hlo,
           .flops = InputFlops,
           .stateful = true,
-          .writes = true};
+          .writes = true,
+          .bounds = &bounds};
 }
 
 const OpDef kTrainingOps[] = {
     TrainingDef("ResourceApplyGradientDescent",
                 "var: resource, alpha: T, delta: T ->; T: float|double; use_locking: bool = false",
-                PlanGradientDescent, LowerGradientDescent),
+                PlanGradientDescent, LowerGradientDescent, kGradientDescentBounds),
     TrainingDef("ResourceApplyMomentum",
                 "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
                 "use_locking: bool = false; use_nesterov: bool = false",
-                PlanMomentum, LowerMomentum),
+                PlanMomentum, LowerMomentum, kMomentumBounds),
     TrainingDef("ResourceApplyKerasMomentum",
                 "var: resource, accum: resource, lr: T, grad: T, momentum: T ->; T: float|double; "
                 "use_locking: bool = false; use_nesterov: bool = false",
-                PlanKerasMomentum, LowerKerasMomentum),
+                PlanKerasMomentum, LowerKerasMomentum, kMomentumBounds),
     TrainingDef(
         "ResourceSparseApplyMomentum",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "
         "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
         "use_nesterov: bool = false",
-        PlanMomentum, LowerMomentum),
+        PlanMomentum, LowerMomentum, kMomentumBounds),
     TrainingDef(
         "ResourceSparseApplyKerasMomentum",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices, momentum: T ->; "
         "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
         "use_nesterov: bool = false",
-        PlanKerasMomentum, LowerKerasMomentum),
+        PlanKerasMomentum, LowerKerasMomentum, kMomentumBounds),
     TrainingDef("ResourceApplyAdam",
                 "var: resource, m: resource, v: resource, beta1_power: T, beta2_power: T, lr: T, "
                 "beta1: T, beta2: T, epsilon: T, grad: T ->; T: float|double; "
                 "use_locking: bool = false; use_nesterov: bool = false",
-                PlanAdam, LowerAdam),
+                PlanAdam, LowerAdam, kAdamBounds),
     TrainingDef(
         "ResourceApplyRMSProp",
         "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
         "grad: T ->; T: float|double; use_locking: bool = false",
-        PlanRMSProp, LowerRMSProp),
+        PlanRMSProp, LowerRMSProp, kRMSPropBounds),
     TrainingDef(
         "ResourceApplyCenteredRMSProp",
         "var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, "
         "epsilon: T, grad: T ->; T: float|double; use_locking: bool = false",
-        PlanCenteredRMSProp, LowerCenteredRMSProp),
+        PlanCenteredRMSProp, LowerCenteredRMSProp, kCenteredRMSPropBounds),
     TrainingDef(
         "ResourceSparseApplyRMSProp",
         "var: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, epsilon: T, "
         "grad: T, indices: Tindices ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false",
-        PlanRMSProp, LowerRMSProp),
+        PlanRMSProp, LowerRMSProp, kRMSPropBounds),
     TrainingDef(
         "ResourceSparseApplyCenteredRMSProp",
         "var: resource, mg: resource, ms: resource, mom: resource, lr: T, rho: T, momentum: T, "
         "epsilon: T, grad: T, indices: Tindices ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false",
-        PlanCenteredRMSProp, LowerCenteredRMSProp),
+        PlanCenteredRMSProp, LowerCenteredRMSProp, kCenteredRMSPropBounds),
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "core/ops/shape_rules.h"
 #include "core/ops/training.h"
 #include "core/ops/training_hlo.h"
+#include "core/ops/update_bounds.h"
 #include "core/ops/update_plan.h"
 
 namespace tpuest::ops {
@@ -110,7 +111,7 @@ void PlanFtrl(PlanContext& context) {
 }
 
 constexpr OpDef TrainingRowsDef(std::string_view name, std::string_view signature, PlanFn cpu,
-                                LowerFn hlo) {
+                                LowerFn hlo, const UpdateBounds& bounds) {
   return {.name = name,
           .signature = signature,
           .shape = UpdateShape,
@@ -119,54 +120,55 @@ constexpr OpDef TrainingRowsDef(std::string_view name, std::string_view signatur
           .hlo = hlo,
           .flops = InputFlops,
           .stateful = true,
-          .writes = true};
+          .writes = true,
+          .bounds = &bounds};
 }
 
 const OpDef kAdaptiveRowOps[] = {
     TrainingRowsDef("ResourceApplyAdagrad",
                     "var: resource, accum: resource, lr: T, grad: T ->; T: float|double; "
                     "use_locking: bool = false; update_slots: bool = true",
-                    PlanAdagrad, LowerAdagrad),
+                    PlanAdagrad, LowerAdagrad, kAdagradBounds),
     TrainingRowsDef(
         "ResourceApplyAdagradV2",
         "var: resource, accum: resource, lr: T, epsilon: T, grad: T ->; T: float|double; "
         "use_locking: bool = false; update_slots: bool = true",
-        PlanAdagrad, LowerAdagrad),
+        PlanAdagrad, LowerAdagrad, kAdagradV2Bounds),
     TrainingRowsDef(
         "ResourceSparseApplyAdagrad",
         "var: resource, accum: resource, lr: T, grad: T, indices: Tindices ->; T: float|double; "
         "Tindices: int32|int64; use_locking: bool = false; update_slots: bool = true",
-        PlanAdagrad, LowerAdagrad),
+        PlanAdagrad, LowerAdagrad, kAdagradBounds),
     TrainingRowsDef(
         "ResourceSparseApplyAdagradV2",
         "var: resource, accum: resource, lr: T, epsilon: T, grad: T, indices: Tindices ->; "
         "T: float|double; Tindices: int32|int64; use_locking: bool = false; "
         "update_slots: bool = true",
-        PlanAdagrad, LowerAdagrad),
+        PlanAdagrad, LowerAdagrad, kAdagradV2Bounds),
     TrainingRowsDef(
         "ResourceApplyFtrl",
         "var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, "
         "lr_power: T ->; T: float|double; use_locking: bool = false; "
         "multiply_linear_by_lr: bool = false",
-        PlanFtrl, LowerFtrl),
+        PlanFtrl, LowerFtrl, kFtrlBounds),
     TrainingRowsDef(
         "ResourceApplyFtrlV2",
         "var: resource, accum: resource, linear: resource, grad: T, lr: T, l1: T, l2: T, "
         "l2_shrinkage: T, lr_power: T ->; T: float|double; use_locking: bool = false; "
         "multiply_linear_by_lr: bool = false",
-        PlanFtrl, LowerFtrl),
+        PlanFtrl, LowerFtrl, kFtrlV2Bounds),
     TrainingRowsDef(
         "ResourceSparseApplyFtrl",
         "var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, "
         "l1: T, l2: T, lr_power: T ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false; multiply_linear_by_lr: bool = false",
-        PlanFtrl, LowerFtrl),
+        PlanFtrl, LowerFtrl, kFtrlBounds),
     TrainingRowsDef(
         "ResourceSparseApplyFtrlV2",
         "var: resource, accum: resource, linear: resource, grad: T, indices: Tindices, lr: T, "
         "l1: T, l2: T, l2_shrinkage: T, lr_power: T ->; T: float|double; Tindices: int32|int64; "
         "use_locking: bool = false; multiply_linear_by_lr: bool = false",
-        PlanFtrl, LowerFtrl),
+        PlanFtrl, LowerFtrl, kFtrlV2Bounds),
 };
 
 }  // namespace

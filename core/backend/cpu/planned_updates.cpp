@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <climits>
+#include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
-#include "core/backend/cpu/update_gate.h"
 #include "core/backend/row_table.h"
+#include "core/graph/update_bounds.h"
 
 namespace tpuest {
 namespace {
@@ -17,42 +19,84 @@ class UpdatePlanner {
   void Run();
 
  private:
+  // The updates that write a variable.
+  struct Writers {
+    int stated_least = 0;  // those whose bounds are not the same on both sides of 0
+    int early = 0;         // those with an input that the gate looks at
+    int both = 0;
+  };
+
   [[nodiscard]] const NodeSchedule& At(const Node& node) const {
     return of_.schedule.nodes[static_cast<size_t>(node.id())];
   }
-  void AddWritten(const Node& handle, const UpdateBounds& bounds, const std::string& slot);
-  void AddUpdateInput(const Value& input, const UpdateBounds::Range& range);
-  void AddCentered(const Node& update, int first_update);
+  // Whether the input's value is there before the first update.
+  [[nodiscard]] bool IsEarly(const Value& input) const { return At(*input.node).phase < first_; }
+  [[nodiscard]] bool HasEarlyInput(const Node& update) const;
+  [[nodiscard]] bool WritesFloatsWhole(const Node& update) const;
+  void AddUpdate(const Node& update);
+  void AddWritten(const Node& handle, const InputBounds* bounds, bool has_early_input);
+  void AddUpdateInput(const Value& input, const InputBounds& bounds);
+  void AddCentered(const Node& update);
+  void CheckWriters();
 
   const UpdatePlanning& of_;
   std::map<std::string, size_t> written_;  // places in plan.written, by name
+  int first_ = INT_MAX;                     // phase of an update
+  std::map<std::string, Writers> writers_;  // by the variable's name
 };
 
-// What an update of a later wave reads is not there when the gate looks: it is made of variables
-// (averages of weights), which are within bounds by then.
+bool IsBoundedBelow(const InputBounds& bounds) { return bounds.least > -bounds.most; }
+
 void UpdatePlanner::Run() {
-  int first = INT_MAX;
-  for (const auto& node : of_.bound.graph->nodes()) {
-    if (At(*node).needed && IsUpdate(*node)) first = std::min(first, At(*node).phase);
-  }
+  std::vector<const Node*> updates;
   for (const auto& node : of_.bound.graph->nodes()) {
     if (!At(*node).needed || !IsUpdate(*node)) continue;
-    const UpdateBounds bounds(*node);
-    if (bounds.is_centered()) AddCentered(*node, first);
-    for (int i = 0; i < static_cast<int>(node->inputs().size()); ++i) {
-      const Value input = node->input(i);
-      const std::string& name = node->signature().inputs[static_cast<size_t>(i)].name;
-      if (input.dtype() == DType::kResource) {
-        AddWritten(*input.node, bounds, name);
-      } else if (At(*input.node).phase < first && input.node->op().source != ValueSource::kRead) {
-        AddUpdateInput(input, bounds.OfInput(name, input.shape().rank() == 0));
-      }
+    updates.push_back(node.get());
+    first_ = std::min(first_, At(*node).phase);
+  }
+  for (const Node* const update : updates) AddUpdate(*update);
+  CheckWriters();
+}
+
+// An input of an update of a later wave is not there when the gate looks: it is made of variables
+// (averages of weights), which are within bounds by then.
+void UpdatePlanner::AddUpdate(const Node& update) {
+  const UpdateBounds& bounds = update.op().bounds != nullptr ? *update.op().bounds : kNeverSure;
+  const bool has_early_input = HasEarlyInput(update);
+  if (bounds.divides_by_root_of_variance) AddCentered(update);
+  for (int i = 0; i < static_cast<int>(update.inputs().size()); ++i) {
+    const Value input = update.input(i);
+    const InputBounds* const stated =
+        bounds.Find(update.signature().inputs[static_cast<size_t>(i)].name);
+    const bool is_variable = input.dtype() == DType::kResource;
+    if (stated == nullptr && (is_variable || IsFloating(input.dtype())) &&
+        WritesFloatsWhole(update)) {
+      of_.plan.updates_are_bounded = false;
+    }
+    if (is_variable) {
+      AddWritten(*input.node, stated, has_early_input);
+    } else if (stated != nullptr && IsEarly(input)) {
+      AddUpdateInput(input, *stated);
     }
   }
 }
 
-void UpdatePlanner::AddWritten(const Node& handle, const UpdateBounds& bounds,
-                               const std::string& slot) {
+bool UpdatePlanner::HasEarlyInput(const Node& update) const {
+  return std::any_of(update.inputs().begin(), update.inputs().end(), [&](const Value& input) {
+    return IsFloating(input.dtype()) && IsEarly(input);
+  });
+}
+
+// Whether it writes a floating variable that is not kept by rows: only these need bounds.
+bool UpdatePlanner::WritesFloatsWhole(const Node& update) const {
+  return std::any_of(update.inputs().begin(), update.inputs().end(), [&](const Value& input) {
+    return input.dtype() == DType::kResource && of_.variables.RowsOf(*input.node) == nullptr &&
+           IsFloating(input.node->Attr<DType>("dtype"));
+  });
+}
+
+void UpdatePlanner::AddWritten(const Node& handle, const InputBounds* bounds,
+                               bool has_early_input) {
   if (const RowColumn* const rows = of_.variables.RowsOf(handle)) {
     auto& tables = of_.plan.tables;
     if (rows->column == 0 && std::find(tables.begin(), tables.end(), rows) == tables.end()) {
@@ -61,30 +105,51 @@ void UpdatePlanner::AddWritten(const Node& handle, const UpdateBounds& bounds,
     of_.plan.shares_tables = of_.plan.shares_tables || rows->table->owners() != nullptr;
     return;
   }
-  const UpdateBounds::Range range = bounds.OfSlot(slot);
   const std::string& name = handle.Attr<std::string>("shared_name");
+  const bool is_bounded_below = bounds != nullptr && IsBoundedBelow(*bounds);
+  Writers& writers = writers_[name];
+  writers.stated_least += is_bounded_below ? 1 : 0;
+  writers.early += has_early_input ? 1 : 0;
+  writers.both += is_bounded_below && has_early_input ? 1 : 0;
+  constexpr double kAny = std::numeric_limits<double>::infinity();
+  const double least = bounds != nullptr ? bounds->least : -kAny;
+  const double most = bounds != nullptr ? bounds->most : kAny;
   const auto [place, is_new] = written_.try_emplace(name, of_.plan.written.size());
   if (!is_new) {
     WrittenVariable& written = of_.plan.written[place->second];
-    written.least = std::max(written.least, range.least);
-    written.most = std::min(written.most, range.most);
+    written.least = std::max(written.least, least);
+    written.most = std::min(written.most, most);
     return;
   }
   of_.plan.written.push_back({.name = name,
                               .memory = of_.variables.MemoryOf(handle),
                               .dtype = handle.Attr<DType>("dtype"),
                               .elements = handle.Attr<Shape>("shape").elements(),
-                              .least = range.least,
-                              .most = range.most});
+                              .least = least,
+                              .most = most});
+}
+
+// An update keeps its own slots above what it states; another one may write what is below, as one
+// that sets an accumulator to 0 for an optimizer that divides by its root.
+void UpdatePlanner::CheckWriters() {
+  for (const auto& [name, writers] : writers_) {
+    if (writers.stated_least == 0) continue;
+    const int own = writers.stated_least == 1 ? writers.both : 0;
+    if (writers.early > own) of_.plan.updates_are_bounded = false;
+  }
 }
 
 // Without a look at its gradient such an update has no bound.
-void UpdatePlanner::AddCentered(const Node& update, int first_update) {
+void UpdatePlanner::AddCentered(const Node& update) {
   CenteredUpdate centered;
   for (int i = 0; i < static_cast<int>(update.inputs().size()); ++i) {
     const Value input = update.input(i);
     const std::string& name = update.signature().inputs[static_cast<size_t>(i)].name;
-    if (name == "ms") centered.ms = of_.variables.MemoryOf(*input.node);
+    if (name == "ms") {
+      centered.ms = of_.variables.MemoryOf(*input.node);
+      const Shape& variable = input.node->Attr<Shape>("shape");
+      centered.variable_rows = variable.rank() == 0 ? 1 : variable.dim(0);
+    }
     if (name == "mg") centered.mg = of_.variables.MemoryOf(*input.node);
     Buffer* const to = name == "grad"      ? &centered.grad
                        : name == "rho"     ? &centered.rho
@@ -92,10 +157,10 @@ void UpdatePlanner::AddCentered(const Node& update, int first_update) {
                        : name == "indices" ? &centered.indices
                                            : nullptr;
     if (to == nullptr) continue;
-    const bool is_early =
-        At(*input.node).phase < first_update && input.node->op().source != ValueSource::kRead;
-    if (!is_early) of_.plan.updates_are_bounded = false;
-    if (!is_early) return;
+    if (!IsEarly(input)) {
+      of_.plan.updates_are_bounded = false;
+      return;
+    }
     *to = of_.buffers.Use(input, false);
     if (name == "indices") centered.index_dtype = input.dtype();
     if (name != "grad") continue;
@@ -107,13 +172,13 @@ void UpdatePlanner::AddCentered(const Node& update, int first_update) {
   of_.plan.centered.push_back(centered);
 }
 
-void UpdatePlanner::AddUpdateInput(const Value& input, const UpdateBounds::Range& range) {
+void UpdatePlanner::AddUpdateInput(const Value& input, const InputBounds& bounds) {
   if (!IsFloating(input.dtype())) return;
   of_.plan.update_inputs.push_back({.buffer = of_.buffers.Use(input, false),
                                     .dtype = input.dtype(),
                                     .elements = input.shape().elements(),
-                                    .least = range.least,
-                                    .most = range.most});
+                                    .least = bounds.least,
+                                    .most = bounds.most});
 }
 
 }  // namespace

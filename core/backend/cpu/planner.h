@@ -58,13 +58,13 @@ struct PhasePlan {
   return phase.level >= Level::kRowUpdate;
 }
 
-// A variable that updates write, and how far its values may be from 0 for UpdateGate to be sure.
+// A variable that updates write, with the bounds within which UpdateGate is sure.
 struct WrittenVariable {
   std::string name;
   void* memory = nullptr;
   DType dtype = DType::kFloat;
   int64_t elements = 0;
-  double least = 0;  // more than 0: every value must be at least so large
+  double least = 0;
   double most = 0;
 };
 
@@ -73,7 +73,7 @@ struct UpdateInput {
   Buffer buffer;
   DType dtype = DType::kFloat;
   int64_t elements = 0;
-  double least = 0;  // as above
+  double least = 0;
   double most = 0;
 };
 
@@ -88,6 +88,7 @@ struct CenteredUpdate {
   Buffer indices;  // id -1: the gradient is of every row
   DType dtype = DType::kFloat;
   DType index_dtype = DType::kInt64;
+  int64_t variable_rows = 1;
   int64_t rows = 1;  // of the gradient
   int64_t width = 0;
 };

@@ -9,22 +9,14 @@
 
 #include "core/backend/message.h"
 #include "core/backend/row_table.h"
+#include "core/graph/update_bounds.h"
 #include "core/kernels/optimizer.h"
 
 namespace tpuest {
 namespace {
 
-constexpr int64_t kSureSteps = 4096;
 constexpr int64_t kLookElements = 1 << 15;
 
-constexpr double kMostOfVariable = 1e18;
-constexpr double kMostOfGradient = 1e9;
-constexpr double kMostOfRate = 1e3;
-constexpr double kMostOfFtrl = 1e6;
-constexpr double kLeastRateOfFtrl = 1e-6;
-constexpr double kLeastEpsilon = 1e-10;
-constexpr double kLeastAccum = 1e-12;
-constexpr double kMostBetaPower = 0.99;
 constexpr double kLeastVariance = 1e-20;
 constexpr double kLeastPartOfMs = 1e-6;  // far more than what is rounded
 
@@ -33,13 +25,17 @@ constexpr double kLeastPartOfMs = 1e-6;  // far more than what is rounded
 template <class T, class Bits>
 bool IsWithin(const T* values, int64_t n, double least, double most) {
   constexpr Bits kSign = Bits(1) << (sizeof(Bits) * 8 - 1);
+  const double magnitude = std::max(-least, most);
   Bits largest = 0;
   for (int64_t i = 0; i < n; ++i) {
     largest = std::max<Bits>(largest, std::bit_cast<Bits>(values[i]) & ~kSign);
   }
-  if (largest > std::bit_cast<Bits>(static_cast<T>(most))) return false;
-  if (least <= 0) return true;
-  return std::all_of(values, values + n, [least](T value) { return value >= least; });
+  if (largest > std::bit_cast<Bits>(static_cast<T>(magnitude))) return false;
+  if (least == -most) return true;
+  return std::all_of(values, values + n,
+                     [low = static_cast<T>(least), high = static_cast<T>(most)](T value) {
+                       return value >= low && value <= high;
+                     });
 }
 
 bool IsWithin(DType dtype, const void* memory, int64_t begin, int64_t end, double least,
@@ -58,7 +54,7 @@ bool IsFinite(const WrittenVariable& variable) {
   if (variable.dtype == DType::kFloat || variable.dtype == DType::kDouble) {
     const double most = variable.dtype == DType::kFloat ? std::numeric_limits<float>::max()
                                                         : std::numeric_limits<double>::max();
-    return IsWithin(variable.dtype, variable.memory, 0, variable.elements, 0, most);
+    return IsWithin(variable.dtype, variable.memory, 0, variable.elements, -most, most);
   }
   const auto* const halves = static_cast<const uint16_t*>(variable.memory);
   const uint16_t exponent = variable.dtype == DType::kBfloat16 ? 0x7F80 : 0x7C00;
@@ -102,34 +98,30 @@ bool RowsHaveVariance(const CenteredUpdate& update, const std::function<const vo
               : RowsHaveVariance<float, int32_t>(update, at, begin, end);
 }
 
+// Whether the n indices number some of `rows` rows, none of them twice; -1 is no row. `seen` has a
+// place for each row, and is all false before and after.
+template <class Index>
+bool NumberRowsOnce(const Index* indices, int64_t n, int64_t rows, std::vector<bool>& seen) {
+  int64_t looked_at = 0;
+  bool once = true;
+  for (; looked_at < n && once; ++looked_at) {
+    const int64_t row = indices[looked_at];
+    if (row < 0) continue;
+    once = row < rows && !seen[static_cast<size_t>(row)];
+    if (once) seen[static_cast<size_t>(row)] = true;
+  }
+  for (int64_t i = 0; i < looked_at; ++i) {
+    const int64_t row = indices[i];
+    if (row >= 0 && row < rows) seen[static_cast<size_t>(row)] = false;
+  }
+  return once;
+}
+
 size_t BytesOf(const WrittenVariable& variable) {
   return static_cast<size_t>(variable.elements) * SizeOf(variable.dtype);
 }
 
 }  // namespace
-
-UpdateBounds::UpdateBounds(const Node& update) {
-  for (const ArgDef& input : update.signature().inputs) {
-    if (input.name == "epsilon" || input.name == "momentum") divides_by_accum_ = false;
-    if (input.name == "linear") is_ftrl_ = true;
-    if (input.name == "mg") is_centered_ = true;
-  }
-}
-
-UpdateBounds::Range UpdateBounds::OfSlot(const std::string& name) const {
-  const double most = is_ftrl_ ? kMostOfFtrl : kMostOfVariable;
-  return {name == "accum" && divides_by_accum_ ? kLeastAccum : 0, most};
-}
-
-UpdateBounds::Range UpdateBounds::OfInput(const std::string& name, bool is_scalar) const {
-  if (!is_scalar) return {0, is_ftrl_ ? kMostOfFtrl : kMostOfGradient};
-  if (name == "epsilon") return {kLeastEpsilon, kMostOfRate};
-  if (name == "lr" && is_ftrl_) return {kLeastRateOfFtrl, kMostOfRate};
-  if (name == "lr" || name == "alpha") return {0, kMostOfRate};
-  if (name == "beta1_power") return {0, kMostBetaPower};
-  if (name == "grad" || name == "delta" || name == "value") return {0, kMostOfGradient};
-  return {0, 1};
-}
 
 UpdateGate::UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team,
                        Collective* collective)
@@ -198,7 +190,22 @@ bool UpdateGate::VariablesAreWithin() {
   return true;
 }
 
+bool UpdateGate::UpdateRowsOnce(const CenteredUpdate& update,
+                                const std::function<const void*(Buffer)>& at) {
+  if (update.indices.id < 0) return true;
+  const int64_t rows = update.variable_rows;
+  if (static_cast<int64_t>(seen_rows_.size()) < rows) seen_rows_.resize(static_cast<size_t>(rows));
+  const void* const indices = at(update.indices);
+  return update.index_dtype == DType::kInt64
+             ? NumberRowsOnce(static_cast<const int64_t*>(indices), update.rows, rows, seen_rows_)
+             : NumberRowsOnce(static_cast<const int32_t*>(indices), update.rows, rows, seen_rows_);
+}
+
 bool UpdateGate::RootsAreWithin(const std::function<const void*(Buffer)>& at) {
+  if (!std::all_of(plan_.centered.begin(), plan_.centered.end(),
+                   [&](const CenteredUpdate& update) { return UpdateRowsOnce(update, at); })) {
+    return false;
+  }
   struct Part {
     const CenteredUpdate* update;
     int64_t begin;

@@ -2,8 +2,9 @@
 // Keeps values that are not finite out of variables, though updates write in place.
 //
 // A step whose inputs are small numbers cannot overflow, and to see that a gradient is small takes
-// one look at it, a fraction of what its update costs. Variables are looked at when they were
-// written from outside and every kSureSteps steps; in between they cannot have grown too much.
+// one look at it, a fraction of what its update costs: the record of each op states the bounds
+// (core/graph/update_bounds.h). Variables are looked at when they were written from outside and
+// every kSureSteps steps; in between they cannot have grown too much.
 // What is kept by rows needs no bound: its table notes what is written over, and looks at what is
 // written, before any other variable is.
 // Where the gate is not sure it keeps a copy of all that is written, looks at the result, and puts
@@ -19,34 +20,6 @@
 #include "core/backend/cpu/threads.h"
 
 namespace tpuest {
-
-// The bounds within which kSureSteps steps of an update stay finite in float. They go by what
-// TensorFlow calls an update's arguments:
-//   - sums of products (GradientDescent, Momentum, Assign*): a gradient of 1e9 at a rate of 1e3
-//     moves a variable by 1e12 a step;
-//   - m / (sqrt(v) + epsilon), grad / sqrt(ms + epsilon): epsilon of 1e-10 makes at most 1e33 of
-//     1e18 with a rate of 1e3 and a correction 1 / (1 - beta1_power) of 1e2;
-//   - grad / sqrt(accum) without epsilon: accum, which only grows, of 1e-12;
-//   - Ftrl: linear grows with sqrt(accum), var is linear lr / sqrt(accum): with rates over 1e-6 and
-//     numbers up to 1e6 both stay below 1e37;
-//   - sqrt(ms - mg^2 + epsilon): none by itself, what is rounded may be below 0. So each step it is
-//     computed ahead of the update, and must be 1e-20 and a millionth of ms at least.
-class UpdateBounds {
- public:
-  struct Range {
-    double least = 0;  // 0: any sign
-    double most = 0;
-  };
-  explicit UpdateBounds(const Node& update);
-  [[nodiscard]] bool is_centered() const { return is_centered_; }
-  [[nodiscard]] Range OfSlot(const std::string& name) const;
-  [[nodiscard]] Range OfInput(const std::string& name, bool is_scalar) const;
-
- private:
-  bool is_centered_ = false;
-  bool divides_by_accum_ = true;  // if it has such a slot
-  bool is_ftrl_ = false;
-};
 
 // The gate of one program. One thread at a time, but for the team's.
 class UpdateGate {
@@ -88,6 +61,9 @@ class UpdateGate {
   [[nodiscard]] bool All(size_t parts, int64_t elements, const std::function<bool(size_t)>& holds);
   [[nodiscard]] bool AreWithin(const std::vector<Look>& looks);
   [[nodiscard]] bool VariablesAreWithin();
+  // Whether the update is of rows that there are, of each once; then their next variance is known.
+  [[nodiscard]] bool UpdateRowsOnce(const CenteredUpdate& update,
+                                    const std::function<const void*(Buffer)>& at);
   [[nodiscard]] bool RootsAreWithin(const std::function<const void*(Buffer)>& at);
   // The first that is given in any process that shares tables, or "".
   [[nodiscard]] std::string InAny(const std::string& bad) const;
@@ -105,6 +81,7 @@ class UpdateGate {
   std::vector<uint64_t> versions_;  // of the written variables, when the last run ended
   int64_t sure_steps_ = 0;          // steps for which the variables need no look
   bool keeps_ = false;              // of the step that runs
+  std::vector<bool> seen_rows_;     // all false between uses
   std::vector<std::vector<char>> kept_;
 };
 
