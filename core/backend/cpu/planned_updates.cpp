@@ -40,7 +40,7 @@ class UpdatePlanner {
   void CheckWriters();
 
   const UpdatePlanning& of_;
-  std::map<std::string, size_t> written_;  // places in plan.written, by name
+  std::map<std::string, size_t> written_;   // places in plan.written, by name
   int first_ = INT_MAX;                     // phase of an update
   std::map<std::string, Writers> writers_;  // by the variable's name
 };

@@ -86,7 +86,8 @@ std::vector<Case> Cases() {
       Of("cos", Unary::kCos, [](Real x) { return std::cos(x); }),
       Of("sigmoid", Unary::kSigmoid, Logistic),
       Of("tanh", Unary::kTanh, [](Real x) { return std::tanh(x); }),
-      Of("erf", Unary::kErf, [](Real x) { return std::erf(x); }, 6),
+      Of(
+          "erf", Unary::kErf, [](Real x) { return std::erf(x); }, 6),
       Of("elu", Activation::kElu, [](Real x) { return x < 0 ? std::expm1(x) : x; }),
       Of("selu", Activation::kSelu,
          [](Real x) { return x < 0 ? kSeluScaleAlpha * std::expm1(x) : kSeluScale * x; }),
