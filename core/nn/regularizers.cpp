@@ -8,18 +8,18 @@
 namespace tpuest::nn {
 namespace {
 
-void NotNegative(std::string_view what, double factor) {
+void CheckFactor(std::string_view what, double factor) {
   if (factor >= 0) return;
   throw Error(Code::kUsage, fmt::format("{} is {}, expected at least 0", what, NumberText(factor)));
 }
 
 Value PenaltyOf(const L1Regularizer& regularizer, Value w) {
-  NotNegative("l1", regularizer.l1);
+  CheckFactor("l1", regularizer.l1);
   return ops::Mul(ops::Sum(ops::Abs(w)), regularizer.l1);
 }
 
 Value PenaltyOf(const L2Regularizer& regularizer, Value w) {
-  NotNegative("l2", regularizer.l2);
+  CheckFactor("l2", regularizer.l2);
   return ops::Mul(ops::Sum(ops::Square(w)), regularizer.l2);
 }
 

@@ -101,7 +101,7 @@ namespace {
 HloTerm Clamped(const HloTerm& at, double last) { return MinOf(MaxOf(at, 0), last); }
 
 // As kernels do it (core/kernels/projective.cpp).
-HloTerm Within(FillMode mode, const HloTerm& at, int64_t length) {
+HloTerm InsideImage(FillMode mode, const HloTerm& at, int64_t length) {
   const auto size = static_cast<double>(length);
   const double last = size - 1;
   if (mode == FillMode::kConstant) return at;
@@ -140,9 +140,9 @@ std::vector<Corner> CornersOf(HloBuilder& hlo, const ProjectiveShape& s, int64_t
   const HloTerm some = Differs(depth, 0);
   const HloTerm safe = Where(some, depth, 1);
   const HloTerm at_x =
-      Within(s.fill_mode, (number(0) * x + number(1) * y + number(2)) / safe, s.in_width);
+      InsideImage(s.fill_mode, (number(0) * x + number(1) * y + number(2)) / safe, s.in_width);
   const HloTerm at_y =
-      Within(s.fill_mode, (number(3) * x + number(4) * y + number(5)) / safe, s.in_height);
+      InsideImage(s.fill_mode, (number(3) * x + number(4) * y + number(5)) / safe, s.in_height);
   const HloTerm image(hlo, hlo.Iota(DType::kInt32, {images, 1, 1}, 0));
   const Shape whole{images, s.out_height, s.out_width};
   const auto corner = [&](const HloTerm& row, const HloTerm& column, const HloTerm& weight) {
