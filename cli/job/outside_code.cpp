@@ -16,7 +16,7 @@ namespace {
 using config::Value;
 using Kind = config::Type::Kind;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKeys = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKeysOfCode = {{
     {"generator", "command"},
     {"ExecHook", "command"},
     {"ConditionHook", "command"},
@@ -90,7 +90,8 @@ class Finder {
 }  // namespace
 
 bool RunsOutsideCode(std::string_view type, std::string_view key) {
-  return std::find(kKeys.begin(), kKeys.end(), std::pair(type, key)) != kKeys.end();
+  return std::find(kKeysOfCode.begin(), kKeysOfCode.end(), std::pair(type, key)) !=
+         kKeysOfCode.end();
 }
 
 std::vector<Fault> OutsideCodeOf(const Job& job) {

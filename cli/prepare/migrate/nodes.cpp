@@ -10,7 +10,7 @@
 namespace tpuest::cli {
 namespace {
 
-constexpr int kMostSteps = 32;  // a damaged graph may go in circles
+constexpr int kMostNodes = 32;  // a damaged graph may go in circles
 
 bool HandsOn(const SeenNode& node) {
   static const std::set<std::string_view> kOps = {
@@ -28,7 +28,7 @@ bool IsVariable(const SeenNode& node) {
 
 const SeenNode* SourceAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
   const SeenNode* at = input < node.inputs.size() ? graph.Find(node.inputs[input]) : nullptr;
-  for (int i = 0; i < kMostSteps && at != nullptr && HandsOn(*at); ++i) {
+  for (int i = 0; i < kMostNodes && at != nullptr && HandsOn(*at); ++i) {
     at = at->inputs.empty() ? nullptr : graph.Find(at->inputs[0]);
   }
   return at == nullptr || HandsOn(*at) ? nullptr : at;
@@ -48,7 +48,7 @@ std::optional<std::string> ResultOf(const SeenGraph& function, std::string tenso
                                     const SeenNode& node) {
   static const std::set<std::string_view> kPassed = {"Identity", "Cast", "Reshape", "ExpandDims",
                                                      "Squeeze"};
-  for (int i = 0; i < kMostSteps; ++i) {
+  for (int i = 0; i < kMostNodes; ++i) {
     const SeenNode* const at = function.Find(tensor);
     if (at == &node) return tensor;
     if (at == nullptr || !kPassed.contains(at->op) || at->inputs.empty()) return std::nullopt;
