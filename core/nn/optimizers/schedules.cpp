@@ -251,7 +251,7 @@ int64_t StepsOf(const Period& period, std::optional<double> steps_per_epoch,
 
 Value LearningRateAt(Graph& graph, const LearningRate& rate, std::optional<double> steps_per_epoch,
                      Value step) {
-  if (const auto* const fixed = std::get_if<double>(&rate); fixed != nullptr && !(*fixed >= 0)) {
+  if (const auto* const fixed = std::get_if<double>(&rate); fixed != nullptr && *fixed < 0) {
     throw Error(Code::kUsage,
                 fmt::format("learning_rate is {}, expected at least 0", NumberText(*fixed)));
   }
