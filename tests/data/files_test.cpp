@@ -18,17 +18,10 @@ Thrown FilesError(const InputFnOptions& options) {
 }
 
 // All rows in one batch.
-Batch AllRows(const InputFnOptions& options) { return *Open(options, {.batch_size = 100})->Next(); }
-
 Strings TextsOf(const Tensor& tensor) {
   Strings texts;
   for (const std::string_view text : tensor.strings()) texts.emplace_back(text);
   return texts;
-}
-
-std::string Put(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
-  WriteFileAtomically(folder.File(name), bytes, false);
-  return folder.File(name);
 }
 
 template <class Source>

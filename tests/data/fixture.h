@@ -144,6 +144,18 @@ inline std::vector<int64_t> Flat(const Batches& batches) {
   return all;
 }
 
+// The rows of an input of at most 100.
+inline Batch AllRows(const InputFnOptions& options) {
+  return *Open(options, {.batch_size = 100})->Next();
+}
+
+// Writes a file into the folder; returns its path.
+inline std::string Put(const TemporaryFolder& folder, const std::string& name,
+                       const std::string& bytes) {
+  WriteFileAtomically(folder.File(name), bytes, false);
+  return folder.File(name);
+}
+
 inline void WriteGzip(const std::string& path, const std::string& bytes) {
   const gzFile file = gzopen(path.c_str(), "wb");
   REQUIRE(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) ==

@@ -8,19 +8,12 @@
 namespace tpuest {
 namespace {
 
-std::string Put(const TemporaryFolder& folder, const std::string& name, const std::string& bytes) {
-  WriteFileAtomically(folder.File(name), bytes, false);
-  return folder.File(name);
-}
-
 InputFnOptions RowsOf(const std::string& path, LibsvmSource source = {}) {
   source.filenames = path;
   InputFnOptions options;
   options.source = std::move(source);
   return options;
 }
-
-Batch AllRows(const InputFnOptions& options) { return *Open(options, {.batch_size = 100})->Next(); }
 
 std::vector<std::string> NamesOf(const InputFnOptions& options) {
   std::vector<std::string> names;
@@ -30,7 +23,7 @@ std::vector<std::string> NamesOf(const InputFnOptions& options) {
 }
 
 // The place, message and hint of the fault of a file with these rows.
-std::string FaultOf(const std::string& rows, const LibsvmSource& source = {}) {
+std::string FaultOfRows(const std::string& rows, const LibsvmSource& source = {}) {
   const TemporaryFolder folder;
   Put(folder, "d.svm", rows);
   try {
@@ -85,40 +78,42 @@ TEST_CASE("base and size say which indices a libsvm file has") {
   source.base = 1;
   source.size = 4;
   CHECK(Ints(AllRows(RowsOf(path, source)).features[0]) == std::vector<int64_t>{0, 3});
-  CHECK(FaultOf("1 1:1\n0 0:1\n", source) ==
+  CHECK(FaultOfRows("1 1:1\n0 0:1\n", source) ==
         "d.svm:2:3: index 0 is below base, 1 | base: 0 counts from 0");
-  CHECK(FaultOf("1 5:1\n", source) == "d.svm:1:3: index 5 is above 4, the last of size: 4");
+  CHECK(FaultOfRows("1 5:1\n", source) == "d.svm:1:3: index 5 is above 4, the last of size: 4");
   source.base = 0;
-  CHECK(FaultOf("1 4:1\n", source) ==
+  CHECK(FaultOfRows("1 4:1\n", source) ==
         "d.svm:1:3: index 4 is above 3, the last of size: 4 | base: 1 counts from 1");
   source.base = 2;
-  CHECK(FaultOf("1 4:1\n", source) == "input_fns.train.source.base: base is 2; expected 0 or 1");
+  CHECK(FaultOfRows("1 4:1\n", source) ==
+        "input_fns.train.source.base: base is 2; expected 0 or 1");
 }
 
 TEST_CASE("a libsvm row that is wrong is told with its line and column") {
-  CHECK(FaultOf("1 1:1\n\n# c\n0 2:x\n") ==
+  CHECK(FaultOfRows("1 1:1\n\n# c\n0 2:x\n") ==
         "d.svm:4:5: value of index 2: expected a number, found 'x'");
-  CHECK(FaultOf("1 1:1 2:\n") == "d.svm:1:9: value of index 2: expected a number, found ''");
-  CHECK(FaultOf("1 1:nan\n") == "d.svm:1:5: value of index 1: expected a number, found 'nan'");
-  CHECK(FaultOf("1 1:1e999\n") == "d.svm:1:5: value of index 1: expected a number, found '1e999'");
-  CHECK(FaultOf("1 3:1 3:2\n") == "d.svm:1:7: index 3 is behind 3; expected indices that rise");
-  CHECK(FaultOf("1 3:1 2:2\n") == "d.svm:1:7: index 2 is behind 3; expected indices that rise");
-  CHECK(FaultOf("1 -2:1\n") == "d.svm:1:3: index -2 is below base, 0");
-  CHECK(FaultOf("1 2.5:1\n") == "d.svm:1:3: index: expected a whole number, found '2.5'");
-  CHECK(FaultOf("1 99999999999999999999:1\n") ==
+  CHECK(FaultOfRows("1 1:1 2:\n") == "d.svm:1:9: value of index 2: expected a number, found ''");
+  CHECK(FaultOfRows("1 1:nan\n") == "d.svm:1:5: value of index 1: expected a number, found 'nan'");
+  CHECK(FaultOfRows("1 1:1e999\n") ==
+        "d.svm:1:5: value of index 1: expected a number, found '1e999'");
+  CHECK(FaultOfRows("1 3:1 3:2\n") == "d.svm:1:7: index 3 is behind 3; expected indices that rise");
+  CHECK(FaultOfRows("1 3:1 2:2\n") == "d.svm:1:7: index 2 is behind 3; expected indices that rise");
+  CHECK(FaultOfRows("1 -2:1\n") == "d.svm:1:3: index -2 is below base, 0");
+  CHECK(FaultOfRows("1 2.5:1\n") == "d.svm:1:3: index: expected a whole number, found '2.5'");
+  CHECK(FaultOfRows("1 99999999999999999999:1\n") ==
         "d.svm:1:3: index: expected a whole number, found '99999999999999999999'");
-  CHECK(FaultOf("1 7\n") == "d.svm:1:3: expected index:value, found '7'");
-  CHECK(FaultOf("1 qid:3 1:2\n") ==
+  CHECK(FaultOfRows("1 7\n") == "d.svm:1:3: expected index:value, found '7'");
+  CHECK(FaultOfRows("1 qid:3 1:2\n") ==
         "d.svm:1:3: index: expected a whole number, found 'qid' | queries (qid) are not read; "
         "remove them");
-  CHECK(FaultOf("1 1:1\n3:1 4:1\n") ==
+  CHECK(FaultOfRows("1 1:1\n3:1 4:1\n") ==
         "d.svm:2:1: expected a label, found '3:1' | a row begins with its label: 1 3:0.5");
-  CHECK(FaultOf("a 1:1\n") == "d.svm:1:1: label: expected a whole number, found 'a'");
-  CHECK(FaultOf("1,2 1:1\n") == "d.svm:1:1: label: expected a whole number, found '1,2'");
-  CHECK(FaultOf("0.5 1:1\n", {.label_dtype = "int64"}) ==
+  CHECK(FaultOfRows("a 1:1\n") == "d.svm:1:1: label: expected a whole number, found 'a'");
+  CHECK(FaultOfRows("1,2 1:1\n") == "d.svm:1:1: label: expected a whole number, found '1,2'");
+  CHECK(FaultOfRows("0.5 1:1\n", {.label_dtype = "int64"}) ==
         "d.svm:1:1: label: expected a whole number, found '0.5' | label_dtype: float32 reads other "
         "numbers");
-  CHECK(Has(FaultOf("# none\n"), "no records are left: 0 in all"));
+  CHECK(Has(FaultOfRows("# none\n"), "no records are left: 0 in all"));
 }
 
 TEST_CASE("weights of libsvm rows stand in a file beside them, or in one that the job names") {

@@ -32,23 +32,23 @@ std::string Refusal(const Constraint& constraint, const Shape& shape) {
   return "";
 }
 
-const std::vector<float> kWeights = {1, -2, 3, 0.5F, 4, -1};
+const std::vector<float> kFirstWeights = {1, -2, 3, 0.5F, 4, -1};
 
 TEST_CASE("norms are brought within their limits") {
   const Shape shape{2, 3};
-  CHECK(Near(Limited(MaxNorm{2}, shape, kWeights),
+  CHECK(Near(Limited(MaxNorm{2}, shape, kFirstWeights),
              {0.99999988, -0.89442718, 1.89736652, 0.49999994, 1.78885436, -0.63245553}));
-  CHECK(Near(Limited(MaxNorm{1.5, int64_t{-1}}, shape, kWeights),
+  CHECK(Near(Limited(MaxNorm{1.5, int64_t{-1}}, shape, kFirstWeights),
              {0.40089184, -0.80178368, 1.20267558, 0.18057878, 1.44463027, -0.36115757}));
-  CHECK(Near(Limited(MaxNorm{2, std::vector<int64_t>{}}, shape, kWeights),
+  CHECK(Near(Limited(MaxNorm{2, std::vector<int64_t>{}}, shape, kFirstWeights),
              {0.99999988, -2, 2, 0.49999991, 2, -0.99999988}));
-  CHECK(Near(Limited(MinMaxNorm{1, 2, 0.5}, shape, kWeights),
+  CHECK(Near(Limited(MinMaxNorm{1, 2, 0.5}, shape, kFirstWeights),
              {0.99999988, -1.44721353, 2.44868326, 0.49999994, 2.89442706, -0.81622773}));
-  CHECK(Near(Limited(UnitNorm{}, shape, kWeights),
+  CHECK(Near(Limited(UnitNorm{}, shape, kFirstWeights),
              {0.89442706, -0.44721359, 0.94868326, 0.44721353, 0.89442718, -0.31622776}));
-  CHECK(Near(Limited(UnitNorm{std::vector<int64_t>{0, 1}}, shape, kWeights),
+  CHECK(Near(Limited(UnitNorm{std::vector<int64_t>{0, 1}}, shape, kFirstWeights),
              {0.17888544, -0.35777089, 0.53665632, 0.08944272, 0.71554178, -0.17888544}));
-  CHECK(Near(Limited(NonNeg{}, shape, kWeights), {1, 0, 3, 0.5, 4, 0}));
+  CHECK(Near(Limited(NonNeg{}, shape, kFirstWeights), {1, 0, 3, 0.5, 4, 0}));
 }
 
 TEST_CASE("a radial kernel has one value per ring, that of the diagonal") {
@@ -81,15 +81,15 @@ TEST_CASE("limits that weights cannot keep are refused") {
 
 // Two examples through a Dense layer whose kernel is limited, to the mean squared error; three
 // steps. Each replica has one of `replicas` equal parts of the batch.
-struct Trained {
+struct LimitedRun {
   std::vector<float> kernel;
   std::vector<float> bias;
   std::vector<float> slot;
 };
 
 template <class Optimizer>
-Trained ThreeSteps(const Constraint& constraint, const Optimizer& optimizer, int replicas = 1,
-                   int64_t accumulated = 1) {
+LimitedRun ThreeSteps(const Constraint& constraint, const Optimizer& optimizer, int replicas = 1,
+                      int64_t accumulated = 1) {
   Session session(replicas);
   Graph& graph = session.graph();
   LayerContext context{.graph = graph, .training = true, .replicas = replicas};
@@ -131,7 +131,7 @@ const KerasOptimizer kMomentum = SGD{.options = {.learning_rate = 0.1}, .momentu
 const KerasOptimizer kAdam = Adam{.options = {.learning_rate = 0.1}};
 
 TEST_CASE("three steps keep Keras' limits, each right behind its update") {
-  const Trained most = ThreeSteps(MaxNorm{1}, kMomentum);
+  const LimitedRun most = ThreeSteps(MaxNorm{1}, kMomentum);
   CHECK(Near(most.kernel, {0.5790535, -0.6827268, 0.2887198, -0.4697762, 0.03870069, -0.5596377},
              1e-5));
   CHECK(Near(most.bias, {0.4941334, 0}, 1e-5));
@@ -150,7 +150,7 @@ TEST_CASE("tf.train's optimizers keep limits, and groups of steps apply them onc
   const AnyOptimizer grouped = GradientDescentOptimizer{
       .learning_rate = 0.1, .gradients = {.gradient_accumulation_steps = 2}};
   const Constraint half = MinMaxNorm{0.5, 1, 0.5};
-  const Trained once = ThreeSteps(half, plain);
+  const LimitedRun once = ThreeSteps(half, plain);
   CHECK(ThreeSteps(half, grouped, 1, 2).kernel == once.kernel);
 }
 
