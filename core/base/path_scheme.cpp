@@ -25,8 +25,7 @@ std::string HintFor(const std::string& scheme, std::string_view path) {
     return "download the file and name the copy";
   }
   return "mount it as a folder (gcsfuse, mountpoint-s3, s3fs) and name that; run_config.mirror "
-         "keeps "
-         "a copy of a run on a mount";
+         "keeps a copy of a run on a mount";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/nn/at_least_zero.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
@@ -97,19 +98,14 @@ void CheckAxes(const NormAxes& axes, const Shape& shape) {
   }
 }
 
-void NotNegative(std::string_view what, double value) {
-  if (value >= 0) return;
-  throw Error(Code::kUsage, fmt::format("{} is {}, expected at least 0", what, NumberText(value)));
-}
-
 void CheckFits(const MaxNorm& c, const Shape& shape) {
   CheckAxes(c.axis, shape);
-  NotNegative("max_value", c.max_value);
+  CheckAtLeastZero("max_value", c.max_value);
 }
 
 void CheckFits(const MinMaxNorm& c, const Shape& shape) {
   CheckAxes(c.axis, shape);
-  NotNegative("min_value", c.min_value);
+  CheckAtLeastZero("min_value", c.min_value);
   if (!(c.min_value <= c.max_value)) {
     throw Error(Code::kUsage, fmt::format("min_value is {}, above the max_value {}",
                                           NumberText(c.min_value), NumberText(c.max_value)));

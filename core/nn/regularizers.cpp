@@ -1,25 +1,20 @@
 #include "core/nn/regularizers.h"
 
 #include "core/base/error.h"
-#include "core/base/text.h"
+#include "core/nn/at_least_zero.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
 
 namespace tpuest::nn {
 namespace {
 
-void CheckFactor(std::string_view what, double factor) {
-  if (factor >= 0) return;
-  throw Error(Code::kUsage, fmt::format("{} is {}, expected at least 0", what, NumberText(factor)));
-}
-
 Value PenaltyOf(const L1Regularizer& regularizer, Value w) {
-  CheckFactor("l1", regularizer.l1);
+  CheckAtLeastZero("l1", regularizer.l1);
   return ops::Mul(ops::Sum(ops::Abs(w)), regularizer.l1);
 }
 
 Value PenaltyOf(const L2Regularizer& regularizer, Value w) {
-  CheckFactor("l2", regularizer.l2);
+  CheckAtLeastZero("l2", regularizer.l2);
   return ops::Mul(ops::Sum(ops::Square(w)), regularizer.l2);
 }
 

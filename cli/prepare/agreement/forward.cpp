@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "cli/prepare/agreement/sparse_kernels.h"
+#include "cli/prepare/migrate/nodes.h"
 #include "cli/prepare/migrate/normalization.h"
 #include "core/backend/bind.h"
 #include "core/backend/cpu/program.h"
@@ -29,10 +30,6 @@ bool PassesOn(const SeenNode& node) {
       "Identity", "StopGradient", "PreventGradient", "CheckNumerics",
       "Snapshot", "EnsureShape",  "Enter",           "PlaceholderWithDefault"};
   return kOps.contains(node.op);
-}
-
-bool IsVariable(const SeenNode& node) {
-  return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
 }
 
 bool IsRandom(const SeenNode& node) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDeepest = 40;  // a damaged graph may go in circles
 
-bool DividesTheLoss(const SeenNode& node) { return node.op == "RealDiv" || node.op == "Div"; }
+bool IsRealDivision(const SeenNode& node) { return node.op == "RealDiv" || node.op == "Div"; }
 
 class TermFinder {
  public:
@@ -101,7 +101,7 @@ class TermFinder {
       return;
     }
     for (const size_t other : {0, 1}) {
-      const bool scales = node->op == "Mul" || (DividesTheLoss(*node) && other == 1);
+      const bool scales = node->op == "Mul" || (IsRealDivision(*node) && other == 1);
       const auto number = scales ? ScalarAt(graph_, *node, other) : std::nullopt;
       if (!number) continue;
       const double factor = node->op == "Mul" ? *number : 1 / *number;

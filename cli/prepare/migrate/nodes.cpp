@@ -20,11 +20,11 @@ bool HandsOn(const SeenNode& node) {
   return kOps.contains(node.op);
 }
 
+}  // namespace
+
 bool IsVariable(const SeenNode& node) {
   return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
 }
-
-}  // namespace
 
 const SeenNode* SourceAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
   const SeenNode* at = input < node.inputs.size() ? graph.Find(node.inputs[input]) : nullptr;

@@ -31,6 +31,9 @@ namespace tpuest::cli {
 // True for an op of any of its versions: IsOp(node, "FusedBatchNorm") for FusedBatchNormV3.
 [[nodiscard]] bool IsOp(const SeenNode& node, std::string_view op);
 
+// True for a variable of either version: a resource or a reference.
+[[nodiscard]] bool IsVariable(const SeenNode& node);
+
 // True for an addition, Add or AddV2.
 [[nodiscard]] bool IsSum(const SeenNode& node);
 

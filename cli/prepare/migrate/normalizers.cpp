@@ -10,8 +10,8 @@
 namespace tpuest::cli {
 namespace {
 
-constexpr int kDeepestNormalizer = 40;  // a damaged graph may go in circles
-constexpr size_t kLongest = 400;        // characters; a formula for readers
+constexpr int kMostOps = 40;      // a damaged graph may go in circles
+constexpr size_t kLongest = 400;  // characters; a formula for readers
 constexpr int64_t kMostNumbers = 64;
 constexpr int64_t kFloatType = 1;  // tensorflow.DataType
 
@@ -62,7 +62,7 @@ bool IsSource(const SeenNode& node) {
          node.op.starts_with("ParseExample") || node.op.starts_with("InfeedDequeue");
 }
 
-bool IsPassedOn(const SeenNode& node) {
+bool KeepsValues(const SeenNode& node) {
   static const std::set<std::string_view> kOps = {"Identity", "ExpandDims",   "Reshape",
                                                   "Squeeze",  "StopGradient", "EnsureShape"};
   return kOps.contains(node.op);
@@ -73,7 +73,7 @@ class FormulaWriter {
   explicit FormulaWriter(const SeenGraph& graph) : graph_(graph) {}
 
   MigratedFormula Run(const std::string& tensor) {
-    found_.text = Written(tensor, kDeepestNormalizer);
+    found_.text = Written(tensor, kMostOps);
     if (found_.text.size() > kLongest && found_.obstacle == nullptr) {
       found_.obstacle = graph_.Find(tensor);
     }
@@ -108,7 +108,7 @@ class FormulaWriter {
     }
     if (node->op == "Const") return Constant(*node);
     if (node->inputs.empty()) return Stop(node);
-    if (IsPassedOn(*node)) return Written(node->inputs[0], left - 1);
+    if (KeepsValues(*node)) return Written(node->inputs[0], left - 1);
     if (node->op == "Cast") return Cast(*node, left);
     std::vector<std::string> arguments;
     for (const std::string& input : node->inputs) {
