@@ -140,6 +140,10 @@ def write_files(folder):
             f"{name}rows.jsonl",
             "".join(f'{{"y": {i % 2}, "a": {i * 0.5}, "b": {i * i % 7 + 0.5 if i != 3 else "null"}}}\n' for i in order),
         )
+        write(
+            f"{name}rows.svm", "".join(f"{i * 0.5} {i % 3 + 1}:{i + 1} {i % 4 + 4}:{i * i % 5 + 0.5}\n" for i in order)
+        )
+        write(f"{name}rows.svm.weight", "".join(f"{i % 3 + 1}\n" for i in order))
         write(f"{name}records.bin", b"h" + bytes(i * j % 11 for i in order for j in range(1, 5)) + b"end")
         arrays = {
             "x": npy("<f4", (8, 2), struct.pack("<16f", *(i * j for i in order for j in (0.25, 0.5)))),

@@ -47,7 +47,7 @@ def hook_fixtures():
     hooks += [{**evaluator, "name": "a", "every_n_iter": 4, "steps": 1}, {**evaluator, "name": "b"}]
     first_of = {hook["type"]: i for i, hook in reversed(list(enumerate(hooks)))}
     for i, hook in enumerate(hooks):
-        rate = -0.1 if hook.get("metric_name") == "loss" and "increase" in hook["type"] else 0.1
+        rate = "0.0 * step - 0.1" if hook.get("metric_name") == "loss" and "increase" in hook["type"] else 0.1
         job = job_of(
             train_spec__hooks=[hook], train_spec__max_steps=8, summaries=["loss"], optimizer__learning_rate=rate
         )

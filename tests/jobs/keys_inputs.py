@@ -260,6 +260,32 @@ def file_fixtures(read, flat, tabled):
     )
     late = tabled({**rows, "filenames": ["late.jsonl"]}, {"a": 1}, "y", map=label)
     yield flat("json late", {**late, "use_tpu": False}, codes=range(10), values={"num_rows_for_inference": [1]})
+    sparse = read({"type": "libsvm", "file": ["rows.svm"]}, ["index", "value", "weight"], "label")
+    del sparse["optimizer"]
+    sparse["feature_columns"] = {
+        "i": {"type": "categorical_column_with_identity", "key": "index", "num_buckets": 9},
+        "pairs": {"type": "weighted_categorical_column", "categorical_column": "i", "weight_feature_key": "value"},
+    }
+    sparse["model"] = {
+        "type": "LinearRegressor",
+        "feature_columns": ["pairs"],
+        "weight_column": "weight",
+        "optimizer": {"type": "SGD", "learning_rate": 0.1},
+    }
+    yield flat(
+        "libsvm",
+        {**sparse, "use_tpu": False},
+        "libsvm",
+        codes=range(10),
+        values={
+            "file": [["other_rows.svm"]],
+            "weights": [["other_rows.svm.weight"]],
+            "label_dtype": ["int64", "float32"],
+            "base": [1],
+            "size": [3],
+            "compression_type": ["GZIP"],
+        },
+    )
     fixed = {
         "type": "FixedLengthRecordDataset",
         "filenames": ["records.bin"],

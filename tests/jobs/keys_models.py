@@ -21,6 +21,13 @@ INITIALIZERS = [
 ]
 INITIALIZERS += [{"type": "constant", "value": 0.5}, {"type": "variance_scaling", "scale": 3.0}]
 REGULARIZERS = [{"type": "l1", "l1": 0.1}, {"type": "l2", "l2": 0.1}, {"type": "l1_l2", "l1": 0.1, "l2": 0.1}]
+CONSTRAINTS = [
+    {"type": "max_norm", "max_value": 0.3},
+    {"type": "min_max_norm", "min_value": 0.4, "max_value": 0.5, "rate": 0.7},
+    {"type": "non_neg"},
+    {"type": "unit_norm"},
+    {"type": "radial_constraint"},
+]
 # Layers by the shape of an example that they take.
 LAYERS = {
     (4, 4, 1): [
@@ -36,6 +43,7 @@ LAYERS = {
         {"type": "dropout", "rate": 0.3},
         {"type": "flatten"},
         {"type": "reshape", "shape": [2, 4, 2]},
+        {"type": "reshape", "target_shape": [2, 4, 2]},
         {"type": "transpose", "perm": [0, 2, 1, 3]},
         {"type": "activation", "activation": "relu"},
         {"type": "re_lu", "max_value": 0.5, "negative_slope": 0.1},
@@ -173,6 +181,20 @@ def model_fixtures():
         REGULARIZERS,
         lambda s: job_of(model__layers=[{"type": "dense", "units": 3, "kernel_regularizer": s}]),
         [("model", "layers", 0, "kernel_regularizer")],
+        commands=RUN_ONLY,
+    )
+    yield from of_types(
+        "constraints",
+        CONSTRAINTS,
+        lambda s: job_of(
+            model__layers=[
+                {"type": "reshape", "target_shape": [4, 4, 1]},
+                {"type": "conv2d", "filters": 2, "kernel_size": 3, "kernel_constraint": s},
+                {"type": "flatten"},
+                {"type": "dense", "units": 3},
+            ]
+        ),
+        [("model", "layers", 1, "kernel_constraint")],
         commands=RUN_ONLY,
     )
     for head, label in HEADS:

@@ -55,6 +55,7 @@ VALUES = {
     "strides": [1, 2],
     "pool_size": [1, 2],
     "dilation_rate": [2, 3],
+    "target_shape": [[16], [4, 4]],
     "shape": [[16], [2, 2], [4, 4], [2, 8, 1], [1]],
     "dtype": ["float64", "int64", "int32", "float32"],
     "in": ["z"],
