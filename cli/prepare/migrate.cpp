@@ -51,7 +51,7 @@ std::string GraphFileOf(const std::string& model_dir, const std::string& prefix)
 // True if tf.keras.estimator.model_to_estimator left the folder: Keras' optimizer keeps its numbers
 // below training/, and the model is no premade estimator.
 bool IsOfKerasModel(const BundleReader& variables) {
-  const std::vector<std::string> names = variables.Names();
+  const std::vector<std::string>& names = variables.Names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return name.starts_with("training/") || name.starts_with("save_counter");
   });

@@ -27,6 +27,7 @@ constexpr const char* kLinkToThis = "/proc/self/exe";
 // The path that this program was started by, for a system without /proc. Taken before anything
 // changes the working directory.
 std::string StartedFrom() {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel gives addresses as numbers
   const auto* const path = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   std::error_code error;
   return path == nullptr ? "" : std::filesystem::absolute(path, error).string();

@@ -17,12 +17,12 @@ constexpr char kComment = '#';
 
 class LibsvmFiles final : public IndexedSource {
  public:
-  LibsvmFiles(LineFiles lines, std::optional<LineFiles> weights, LibsvmRows rows,
+  LibsvmFiles(LineFiles lines, std::optional<LineFiles> weights, const LibsvmRows& rows,
               const std::string& key)
       : IndexedSource(rows.Specs(key), lines.paths()),
         lines_(std::move(lines)),
         weights_(std::move(weights)),
-        rows_(std::move(rows)) {}
+        rows_(rows) {}
   [[nodiscard]] int64_t size() const override { return lines_.size(); }
   [[nodiscard]] Provenance From(int64_t index) const override { return lines_.FromOf(index); }
   void Read(int64_t index, Row& row) const override {
@@ -50,7 +50,7 @@ class LibsvmFiles final : public IndexedSource {
 };
 
 std::vector<std::string> FindRows(const LibsvmSource& options, const std::string& key) {
-  const std::vector<std::string> names = ListOf(options.filenames);
+  std::vector<std::string> names = ListOf(options.filenames);
   if (names == std::vector<std::string>{"-"}) return names;
   return FindFiles(names, key + ".file");
 }
@@ -130,8 +130,8 @@ std::shared_ptr<IndexedSource> OpenLibsvm(const LibsvmSource& options, const std
     CheckSizes(lines, *weights);
   }
   const bool has_weight = weights.has_value() || options.weight_is_one;
-  LibsvmRows rows(options, LabelType(options, lines), has_weight);
-  return std::make_shared<LibsvmFiles>(std::move(lines), std::move(weights), std::move(rows), key);
+  const LibsvmRows rows(options, LabelType(options, lines), has_weight);
+  return std::make_shared<LibsvmFiles>(std::move(lines), std::move(weights), rows, key);
 }
 
 std::optional<std::vector<TensorSpec>> KnownLibsvmColumns(const LibsvmSource& options,

@@ -268,7 +268,7 @@ class LiveJson final : public RowDecoder {
 
 class LiveLibsvm final : public RowDecoder {
  public:
-  explicit LiveLibsvm(LibsvmRows rows) : rows_(std::move(rows)) {}
+  explicit LiveLibsvm(const LibsvmRows& rows) : rows_(rows) {}
   void Decode(std::string_view bytes, Row& row) const override {
     const int64_t line = TakeLine(bytes);
     while (bytes.ends_with('\n')) bytes.remove_suffix(1);
@@ -333,7 +333,7 @@ std::unique_ptr<StreamedSource> OpenLive(const SourceOptions& options, const std
     std::vector<TensorSpec> columns = rows.Specs(key);
     return std::make_unique<LiveSource>(std::move(columns),
                                         std::make_unique<LiveRows>(LiveFraming::kLibsvm),
-                                        std::make_shared<LiveLibsvm>(std::move(rows)));
+                                        std::make_shared<LiveLibsvm>(rows));
   }
   if (std::holds_alternative<TextLineSource>(options)) {
     return std::make_unique<LiveSource>(std::vector{TextColumn()},

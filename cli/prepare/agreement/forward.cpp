@@ -227,7 +227,7 @@ Tensor StoredForward::PartOf(const std::string& name) const {
   if (at == std::string::npos) return {};
   const std::string whole = name.substr(0, at);
   if (!variables_.Has(whole)) return {};
-  const Tensor all = variables_.Read(whole);
+  Tensor all = variables_.Read(whole);
   if (graph_.Find(whole + "/part_1") == nullptr) return all;
   int64_t begin = 0;
   for (int64_t i = 0;; ++i) {
