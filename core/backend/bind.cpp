@@ -107,6 +107,7 @@ class Binder {
       fed.push_back(feed.placeholder);
       bound_.feeds.push_back(BindFeed(feed));
     }
+    for (const Value& fetch : spec_.fetches) CheckFetch(fetch);
     std::vector<Value> fetches = spec_.fetches;
     if (spec_.guard.valid()) fetches.push_back(spec_.guard);
     const std::vector<char> needed = NeededNodes(*spec_.graph, fetches, spec_.targets, fed);
@@ -120,6 +121,29 @@ class Binder {
   }
 
  private:
+  static void CheckFetch(const Value& fetch) {
+    const Node& node = *fetch.node;
+    const bool is_there = fetch.index < node.outputs();
+    if (is_there && fetch.dtype() != DType::kResource) return;
+    throw Error(Code::kUsage,
+                fmt::format("{} '{}' gives {}, which is no result", node.type(), node.name(),
+                            is_there ? "a handle" : "no tensor"),
+                "name a node that gives a tensor")
+        .At(node.origin());
+  }
+
+  // What runs has a size before it runs.
+  static void CheckSized(const Node& node) {
+    for (int i = 0; i < node.outputs(); ++i) {
+      if (node.output_shape(i).fully_known()) continue;
+      throw Error(Code::kUsage,
+                  fmt::format("{} '{}': the size of its result, {}, depends on data", node.type(),
+                              node.name(), node.output_shape(i).Text()),
+                  "sizes must follow from constants and the shapes of inputs")
+          .At(node.origin());
+    }
+  }
+
   // A feed may stand in for any value, not only for a Placeholder: what it was computed from is
   // then not needed. With FeedSpec::value it is a constant, and sizes that follow from it are
   // known.
@@ -181,6 +205,7 @@ class Binder {
     if (!op.sized_by_values.empty()) return BindKnown(node, inputs, op);
     Node* const bound =
         bound_.graph->AddNamedNode(op.op, inputs, op.attrs, node.name(), node.origin());
+    CheckSized(*bound);
     nodes_[&node] = bound;
     for (Node* const control : node.control_inputs()) {
       bound->AddControlInput(nodes_.at(control));

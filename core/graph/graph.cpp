@@ -59,6 +59,13 @@ class Typing {
  public:
   Typing(const Node& node, Attrs& attrs) : node_(node), attrs_(attrs) {}
 
+  // Attributes that are given lie in their domains: how many inputs there are follows from some.
+  void CheckGiven() const {
+    for (const AttrDef& def : node_.signature().attrs) {
+      if (attrs_.contains(def.name)) CheckDomain(def);
+    }
+  }
+
   void BindInputs() {
     size_t next = 0;
     for (const ArgDef& arg : node_.signature().inputs) next = BindInput(arg, next);
@@ -73,7 +80,7 @@ class Typing {
         if (!def.default_value) ThrowAt(node_, fmt::format("attribute {} is missing", def.name));
         attrs_[def.name] = *def.default_value;
       }
-      CheckAllowed(def);
+      CheckDomain(def);
     }
   }
 
@@ -125,14 +132,28 @@ class Typing {
       }
       attrs_[arg.type_list_attr] = types;
     }
-    return next + std::get<std::vector<DType>>(attrs_[arg.type_list_attr]).size();
+    for (const DType expected : std::get<std::vector<DType>>(attrs_[arg.type_list_attr])) {
+      CheckInput(arg, next++, expected);
+    }
+    return next;
   }
 
-  void BindOne(const ArgDef& arg, size_t at) {
+  [[nodiscard]] DType InputDType(const ArgDef& arg, size_t at) const {
     if (at >= node_.inputs().size()) {
       ThrowAt(node_, fmt::format("input {} '{}' is missing", at, arg.name));
     }
-    const DType found = node_.inputs()[at].dtype();
+    return node_.inputs()[at].dtype();
+  }
+
+  void CheckInput(const ArgDef& arg, size_t at, DType expected) const {
+    const DType found = InputDType(arg, at);
+    if (expected == found) return;
+    ThrowAt(node_, fmt::format("input {} '{}' is {} ('{}'), expected {}", at, arg.name,
+                               NameOf(found), node_.inputs()[at].name(), NameOf(expected)));
+  }
+
+  void BindOne(const ArgDef& arg, size_t at) {
+    const DType found = InputDType(arg, at);
     DType expected = arg.dtype;
     if (!arg.type_attr.empty()) {
       // emplace leaves an attribute that is there already: the first input, or the caller, has
@@ -140,22 +161,13 @@ class Typing {
       const auto [where, inserted] = attrs_.emplace(arg.type_attr, found);
       expected = std::get<DType>(where->second);
     }
-    if (expected != found) {
-      ThrowAt(node_, fmt::format("input {} '{}' is {} ('{}'), expected {}", at, arg.name,
-                                 NameOf(found), node_.inputs()[at].name(), NameOf(expected)));
-    }
+    CheckInput(arg, at, expected);
   }
 
-  void CheckAllowed(const AttrDef& def) const {
-    if (def.allowed.empty()) return;
-    const DType found = std::get<DType>(attrs_.at(def.name));
-    std::vector<std::string> names;
-    for (const DType allowed : def.allowed) {
-      if (allowed == found) return;
-      names.emplace_back(NameOf(allowed));
+  void CheckDomain(const AttrDef& def) const {
+    if (const std::string fault = def.FaultOf(attrs_.at(def.name)); !fault.empty()) {
+      ThrowAt(node_, fault);
     }
-    ThrowAt(node_, fmt::format("{} is not a type for {}; it takes {}", NameOf(found), def.name,
-                               Join(names, ", ")));
   }
 
   const Node& node_;
@@ -175,6 +187,7 @@ Node* Graph::Insert(std::unique_ptr<Node> node) {
           n.type(), n.name_);
   }
   Typing typing(n, n.attrs_);
+  typing.CheckGiven();
   typing.BindInputs();
   typing.ApplyDefaults();
   n.output_dtypes_ = typing.OutputTypes();

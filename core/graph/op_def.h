@@ -3,13 +3,17 @@
 //
 // The signature names inputs, outputs and attributes as TensorFlow's op definition does:
 //
-//   "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int);
-//    padding: string; data_format: string = NHWC; dilations: list(int) = [1,1,1,1]"
+//   "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int) >= 4 <= 4;
+//    padding: {'SAME', 'VALID'}; dilations: list(int) = [1,1,1,1]"
 //
 // An argument's type is a dtype ("shape: int32"), a type attribute ("x: T"), as many tensors as an
 // int attribute says ("values: N*T"), or one a type of a list attribute ("inputs: list(Tin)").
-// Attributes: a list of dtypes ("T: float|double"), "type", "int", "float", "bool", "string",
-// "shape", "tensor", "func", each also as list(...); "= value" gives the default.
+// Attributes: dtypes ("T: float|double"), "type" (any dtype but resource), "type|resource", "int",
+// "float", "bool", "string", words ("padding: {'SAME', 'VALID'}"), "shape", "tensor", "func", most
+// also as list(...);
+// "= value" gives the default. ">= 1" and "<= 9" bound an int, or the length of a list. A node with
+// another value is refused when it is added, so kernels may rely on it; what only a shape tells,
+// such as an axis, the shape function checks.
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,9 @@
 #include "core/graph/signature.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <type_traits>
+#include <variant>
 
 #include "core/base/error.h"
 #include "core/base/text.h"
@@ -21,8 +24,8 @@ std::vector<std::string> SplitOutside(std::string_view text, char separator) {
   int depth = 0;
   std::string part;
   for (const char c : text) {
-    if (c == '[' || c == '(') ++depth;
-    if (c == ']' || c == ')') --depth;
+    if (c == '[' || c == '(' || c == '{') ++depth;
+    if (c == ']' || c == ')' || c == '}') --depth;
     if (c == separator && depth == 0) {
       parts.push_back(Trim(part));
       part.clear();
@@ -100,34 +103,113 @@ AttrValue ParseDefault(std::string_view op, const std::string& type, const std::
   return {};
 }
 
-// "name: int", "name: list(int) = [1]", or "T: float|double = float", whose dtypes become
-// `allowed`.
+// Where the default's '=' stands, which is no part of ">=" or "<="; npos: nowhere.
+size_t FindDefault(const std::string& text) {
+  size_t at = text.find('=');
+  while (at != std::string::npos && at > 0 && (text[at - 1] == '<' || text[at - 1] == '>')) {
+    at = text.find('=', at + 1);
+  }
+  return at;
+}
+
+// Takes ">= 1" or "<= 9" off the end of the type, if it is there.
+std::optional<int64_t> TakeBound(std::string& type, std::string_view sign) {
+  const size_t at = type.find(sign);
+  if (at == std::string::npos) return std::nullopt;
+  const int64_t bound = std::strtoll(type.c_str() + at + sign.size(), nullptr, 10);
+  type = Trim(type.substr(0, at));
+  return bound;
+}
+
+// "float|double", every name of which is a dtype.
+std::vector<DType> ParseDTypes(std::string_view op, const std::string& text) {
+  std::vector<DType> dtypes;
+  for (const std::string& item : Split(text, '|')) {
+    const auto dtype = DTypeFromName(Trim(item));
+    Check(dtype.has_value(), "signature of {}: unknown type {}", op, item);
+    dtypes.push_back(*dtype);
+  }
+  return dtypes;
+}
+
+// "{'SAME', 'VALID'}".
+std::vector<std::string> ParseWords(std::string_view op, const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string& item : Split(text.substr(1, text.size() - 2), ',')) {
+    const std::string word = Trim(item);
+    Check(word.size() >= 2 && word.front() == '\'' && word.back() == '\'',
+          "signature of {}: {} is no quoted word", op, word);
+    words.push_back(word.substr(1, word.size() - 2));
+  }
+  return words;
+}
+
+// "name: int", "name: list(int) = [1]", "N: int >= 1", "padding: {'SAME', 'VALID'}", or
+// "T: float|double = float", whose dtypes become `allowed`.
 AttrDef ParseAttr(std::string_view op, const std::string& text) {
   auto [name, rest] = NameAndRest(op, text);
   AttrDef attr{.name = name};
   std::string default_text;
-  if (const size_t equals = rest.find('='); equals != std::string::npos) {
+  if (const size_t equals = FindDefault(rest); equals != std::string::npos) {
     default_text = Trim(rest.substr(equals + 1));
     rest = Trim(rest.substr(0, equals));
   }
-  const std::string first = Trim(rest.substr(0, rest.find('|')));
+  attr.most = TakeBound(rest, "<=");
+  attr.least = TakeBound(rest, ">=");
   // Only the names of dtypes that are no attribute type by themselves start a list of them.
   static constexpr std::string_view kTypes[] = {"type",   "int",   "float",  "bool",
                                                 "string", "shape", "tensor", "func"};
   bool is_attr_type = rest.starts_with("list(");
   for (const std::string_view type : kTypes) is_attr_type |= rest == type;
-  if (is_attr_type) {
+  if (rest == "type|resource") {
+    attr.type = "type";
+    attr.takes_resource = true;
+  } else if (rest.starts_with('{')) {
+    attr.type = "string";
+    attr.words = ParseWords(op, rest);
+  } else if (rest.starts_with("list(") && rest.find('|') != std::string::npos) {
+    attr.type = "list(type)";
+    attr.allowed = ParseDTypes(op, rest.substr(5, rest.size() - 6));
+  } else if (is_attr_type) {
     attr.type = rest;
   } else {
     attr.type = "type";
-    for (const std::string& item : Split(rest, '|')) {
-      const auto dtype = DTypeFromName(Trim(item));
-      Check(dtype.has_value(), "signature of {}: unknown type {}", op, item);
-      attr.allowed.push_back(*dtype);
-    }
+    attr.allowed = ParseDTypes(op, rest);
   }
   if (!default_text.empty()) attr.default_value = ParseDefault(op, attr.type, default_text);
   return attr;
+}
+
+// "SAME, EXPLICIT or VALID".
+std::string OneOf(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " or " : ", ";
+    text += words[i].empty() || words[i] == " " ? fmt::format("'{}'", words[i]) : words[i];
+  }
+  return text;
+}
+
+std::string Range(const AttrDef& attr) {
+  if (attr.least && attr.most && *attr.least == *attr.most) return fmt::format("{}", *attr.least);
+  if (attr.least && attr.most) return fmt::format("{} to {}", *attr.least, *attr.most);
+  return attr.least ? fmt::format("at least {}", *attr.least)
+                    : fmt::format("at most {}", *attr.most);
+}
+
+std::string FaultOfDType(const AttrDef& attr, DType found) {
+  if (attr.allowed.empty()) {
+    if (found != DType::kInvalid && (found != DType::kResource || attr.takes_resource)) return "";
+    return fmt::format("{} is not a type for {}; it takes the type of a tensor", NameOf(found),
+                       attr.name);
+  }
+  std::vector<std::string> names;
+  for (const DType allowed : attr.allowed) {
+    if (allowed == found) return "";
+    names.emplace_back(NameOf(allowed));
+  }
+  return fmt::format("{} is not a type for {}; it takes {}", NameOf(found), attr.name,
+                     Join(names, ", "));
 }
 
 }  // namespace
@@ -137,6 +219,40 @@ const AttrDef* Signature::FindAttr(std::string_view name) const {
     if (attr.name == name) return &attr;
   }
   return nullptr;
+}
+
+std::string AttrDef::FaultOf(const AttrValue& value) const {
+  const auto is_outside = [this](int64_t number) {
+    return (least && number < *least) || (most && number > *most);
+  };
+  const auto fault_of_length = [&](size_t length) {
+    if (!is_outside(static_cast<int64_t>(length))) return std::string();
+    return fmt::format("{} has {} entries, expected {}", name, length, Range(*this));
+  };
+  return std::visit(
+      [&]<class T>(const T& found) -> std::string {
+        if constexpr (std::is_same_v<T, int64_t>) {
+          if (!is_outside(found)) return "";
+          return fmt::format("{} is {}, expected {}", name, found, Range(*this));
+        } else if constexpr (std::is_same_v<T, std::string>) {
+          const bool fits =
+              words.empty() || std::find(words.begin(), words.end(), found) != words.end();
+          if (fits) return "";
+          return fmt::format("{} is '{}', expected {}", name, found, OneOf(words));
+        } else if constexpr (std::is_same_v<T, DType>) {
+          return FaultOfDType(*this, found);
+        } else if constexpr (std::is_same_v<T, std::vector<DType>>) {
+          for (const DType dtype : found) {
+            if (std::string fault = FaultOfDType(*this, dtype); !fault.empty()) return fault;
+          }
+          return fault_of_length(found.size());
+        } else if constexpr (requires { found.size(); }) {
+          return fault_of_length(found.size());
+        } else {
+          return "";
+        }
+      },
+      value);
 }
 
 Signature ParseSignature(std::string_view op, std::string_view text) {

@@ -18,11 +18,19 @@ struct ArgDef {
   std::string number_attr;        // how many tensors; empty: one
 };
 
+// An attribute and its domain: the values that a node may give it.
 struct AttrDef {
   std::string name;
-  std::string type;            // "type", "int", "list(int)", "string", ...
-  std::vector<DType> allowed;  // of a type attribute; empty: any
+  std::string type;                // "type", "int", "list(int)", "string", ...
+  std::vector<DType> allowed;      // dtypes; empty: any but resource
+  bool takes_resource = false;     // that one, too
+  std::vector<std::string> words;  // strings; empty: any
+  std::optional<int64_t> least;    // an int, or the length of a list
+  std::optional<int64_t> most;
   std::optional<AttrValue> default_value;
+
+  // Empty, or what is wrong with the value: "padding is 'FULL', expected SAME or VALID".
+  [[nodiscard]] std::string FaultOf(const AttrValue& value) const;
 };
 
 struct Signature {

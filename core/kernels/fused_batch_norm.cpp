@@ -24,6 +24,7 @@ struct ChannelLanes {
 // Calls fn(lanes) for the runs of channels of a matrix.
 template <class Fn>
 void ForEachRunOfLanes(int64_t channels, Fn&& fn) {
+  if (channels == 0) return;
   if (channels < kFewLanes) return fn(ChannelLanes{0, channels, kFewLanes / channels});
   for (int64_t first = 0; first < channels; first += kMostLanes) {
     fn(ChannelLanes{first, std::min(kMostLanes, channels - first), 1});

@@ -11,7 +11,7 @@
 
 namespace tpuest::ops {
 
-// Constants: int32 [values.size()], and zeros or ones of a known shape.
+// Constants: int32 [values.size()], int64 if a value needs it, and zeros or ones of a known shape.
 Value Int32s(Graph& graph, const std::vector<int64_t>& values, std::string_view name = "Const");
 Value Zeros(Graph& graph, DType dtype, const Shape& shape, std::string_view name = "zeros");
 Value Ones(Graph& graph, DType dtype, const Shape& shape, std::string_view name = "ones");

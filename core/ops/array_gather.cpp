@@ -162,7 +162,7 @@ void GradInBatch(GradContext& c, GatherAxes axes) {
 
 void GatherGrad(GradContext& c) {
   const auto axes = GatherAxesOf(c.node(), c.input(0).shape(), c.input(1).shape());
-  Check(axes.has_value(), "the axis or ranks of '{}' are unknown", c.node().name());
+  NeedInGraph(c, axes.has_value(), "the axis and the ranks of its inputs");
   if (axes->batch_dims > 0) return GradInBatch(c, *axes);
   if (axes->axis == 0) return GradOfRows(c);
   GradOfColumns(c, axes->axis);

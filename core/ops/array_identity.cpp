@@ -37,7 +37,7 @@ void PlanNothing(PlanContext& /*context*/) {}
 
 const OpDef kIdentityOps[] = {
     {.name = "Identity",
-     .signature = "input: T -> output: T; T: type",
+     .signature = "input: T -> output: T; T: type|resource",
      .shape = FirstInputShape,
      .grad = IdentityGrad,
      .cpu = PlanAlias,

@@ -87,7 +87,7 @@ void ConcatGrad(GradContext& c) {
   const int values = static_cast<int>(c.node().inputs().size()) - 1;
   const Tensor axis_value = ConstantValue(c.input(values));
   const Shape& first = c.input(0).shape();
-  Check(axis_value.valid() && first.known_rank(), "the axis of '{}' is unknown", c.node().name());
+  NeedInGraph(c, axis_value.valid() && first.known_rank(), "the axis and the ranks of its inputs");
   const auto axis = static_cast<int>(NormalAxis(IntsOf(axis_value)[0], first.rank()));
   std::vector<Value> before;
   int64_t begin = 0;
@@ -249,7 +249,7 @@ void LowerUnpack(LowerContext& c) {
 
 const OpDef kJoinOps[] = {
     {.name = "ConcatV2",
-     .signature = "values: N*T, axis: Tidx -> output: T; N: int; T: type; "
+     .signature = "values: N*T, axis: Tidx -> output: T; N: int >= 2; T: type; "
                   "Tidx: int32|int64 = int32",
      .shape = ConcatShape,
      .grad = ConcatGrad,
@@ -257,14 +257,14 @@ const OpDef kJoinOps[] = {
      .hlo = LowerConcat,
      .rows = ConcatRows},
     {.name = "Pack",
-     .signature = "values: N*T -> output: T; N: int; T: type; axis: int = 0",
+     .signature = "values: N*T -> output: T; N: int >= 1; T: type; axis: int = 0",
      .shape = PackShape,
      .grad = PackGrad,
      .cpu = PlanPack,
      .hlo = LowerPack,
      .rows = PackRows},
     {.name = "Unpack",
-     .signature = "value: T -> output: num*T; num: int; T: type; axis: int = 0",
+     .signature = "value: T -> output: num*T; num: int >= 0; T: type; axis: int = 0",
      .shape = UnpackShape,
      .grad = UnpackGrad,
      .cpu = PlanUnpack,

@@ -123,6 +123,7 @@ void TileShape(ShapeContext& context) {
 
 // Takes dy as [multiple, size] for each axis that was repeated, summed over the multiples.
 void TileGrad(GradContext& c) {
+  NeedInGraph(c, c.input(0).shape().known_rank(), "the rank of its input");
   const std::vector<int64_t> multiples = NeedConstant(c.node(), 1);
   const Shape& shape = c.input(0).shape();
   std::vector<int64_t> dims;
@@ -169,7 +170,7 @@ void LowerTile(LowerContext& c) {
 
 void BroadcastToShape(ShapeContext& context) {
   const Shape& from = context.Input(0);
-  Shape to = ShapeFromValue(context.node().input(1));
+  Shape to = SizesFromInput(context, 1);
   if (!from.known_rank() || !to.known_rank()) return context.Output(0, to);
   const std::optional<Shape> both = BroadcastOf(from, to);
   if (!both || both->rank() != to.rank()) {

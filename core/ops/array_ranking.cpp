@@ -165,8 +165,8 @@ void TopKShape(ShapeContext& context) {
 void TopKGrad(GradContext& c) {
   if (!c.Dy(0).valid()) return;
   const Value x = c.input(0);
-  const int64_t n = x.shape().dim(-1);
-  Check(n != kUnknownDim, "the last axis of '{}' is unknown", x.name());
+  const int64_t n = x.shape().known_rank() ? x.shape().dim(-1) : kUnknownDim;
+  NeedInGraph(c, n != kUnknownDim, "the size of the last axis");
   const Value hot = OneHot(c.output(1), {.depth = static_cast<int>(n), .dtype = x.dtype()});
   c.SetDx(0, Sum(Mul(hot, ExpandDims(c.Dy(0), -1)), {-2}));
 }
@@ -192,7 +192,7 @@ void TopK(const T* x, int64_t n, int64_t k, T* values, int32_t* indices, int32_t
 void PlanTopK(PlanContext& context) {
   const int64_t n = context.InputShape(0).dim(-1);
   const int64_t k = context.OutputShape(0).dim(-1);
-  const int64_t lines = n == 0 ? 0 : context.InputShape(0).elements() / n;
+  const int64_t lines = LinesOf(context.InputShape(0));
   const Buffer x = context.Input(0);
   const Buffer values = context.Output(0);
   const Buffer indices = context.Output(1);

@@ -1,6 +1,7 @@
 // Shapes and what changes nothing but them.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "core/base/text.h"
@@ -97,8 +98,16 @@ void ReshapeShape(ShapeContext& context) {
   context.Output(0, shape);
 }
 
+// Fails where a number of Shape or Size is too large for the dtype that it is asked for in.
+void CheckNumber(const ShapeContext& context, int64_t number) {
+  if (number <= INT32_MAX || context.node().output_dtype(0) == DType::kInt64) return;
+  context.Fail(
+      fmt::format("{} of {} does not fit int32, its out_type", number, context.Input(0).Text()));
+}
+
 void ShapeShape(ShapeContext& context) {
   const Shape& shape = context.Input(0);
+  for (const int64_t dim : shape.dims()) CheckNumber(context, dim);
   context.Output(0, Shape({shape.known_rank() ? shape.rank() : kUnknownDim}));
 }
 
@@ -141,6 +150,11 @@ void LowerNumbers(LowerContext& c, const std::vector<int64_t>& numbers) {
 void LowerShape(LowerContext& c) { LowerNumbers(c, c.Input(0).shape.dims()); }
 void LowerSize(LowerContext& c) { LowerNumbers(c, {c.Input(0).shape.elements()}); }
 void LowerRank(LowerContext& c) { LowerNumbers(c, {c.Input(0).rank()}); }
+
+void SizeShape(ShapeContext& context) {
+  if (context.Input(0).fully_known()) CheckNumber(context, context.Input(0).elements());
+  ScalarShape(context);
+}
 
 void ExpandDimsShape(ShapeContext& context) {
   const Shape& shape = context.Input(0);
@@ -263,7 +277,7 @@ const OpDef kShapeOps[] = {
      .of_shape = DimsOf},
     {.name = "Size",
      .signature = "input: T -> output: out_type; T: type; out_type: int32|int64 = int32",
-     .shape = ScalarShape,
+     .shape = SizeShape,
      .grad = NoGradient,
      .cpu = PlanSize,
      .hlo = LowerSize,

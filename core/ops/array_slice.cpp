@@ -1,6 +1,7 @@
 // Picking ranges, and putting them back among zeros.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 
 #include "core/kernels/strided_copy.h"
@@ -35,12 +36,14 @@ Value Slice(Value x, const std::vector<int64_t>& begin, const std::vector<int64_
 
 Value Pad(Value x, const std::vector<std::pair<int64_t, int64_t>>& paddings,
           std::string_view name) {
-  std::vector<int32_t> flat;
+  std::vector<int64_t> flat;
+  bool is_wide = false;
   for (const auto& [before, after] : paddings) {
-    flat.push_back(static_cast<int32_t>(before));
-    flat.push_back(static_cast<int32_t>(after));
+    flat.insert(flat.end(), {before, after});
+    is_wide |= std::max(before, after) > INT32_MAX || std::min(before, after) < INT32_MIN;
   }
-  const Tensor table = Tensor::Of<int32_t>({static_cast<int64_t>(paddings.size()), 2}, flat);
+  const Tensor wide = Tensor::Of<int64_t>({static_cast<int64_t>(paddings.size()), 2}, flat);
+  const Tensor table = is_wide ? wide : wide.Cast(DType::kInt32);
   return x.graph().Add("Pad", {x, x.graph().Constant(table, "paddings")}, {}, name);
 }
 
@@ -151,8 +154,20 @@ void PlanStridedSlice(PlanContext& context) {
   PlanPick(context, whole, ResolveSlice(context.node(), whole, numbers[0], numbers[1], numbers[2]));
 }
 
+// dy has the shape that the slice picks of the whole.
 void StridedSliceGradShape(ShapeContext& context) {
-  context.Output(0, ShapeFromValue(context.node().input(0)));
+  NeedRank(context, context.Input(0), 1, "shape");
+  const Shape whole = SizesFromInput(context, 0);
+  context.Output(0, whole);
+  const auto numbers = KnownInts(context.node(), 1, 3);
+  if (!numbers || !whole.known_rank()) return;
+  const DenseSlice slice =
+      ResolveSlice(context.node(), whole, (*numbers)[0], (*numbers)[1], (*numbers)[2]);
+  if (!slice.fault.empty()) context.Fail(slice.fault);
+  if (!Compatible(slice.out, context.Input(4))) {
+    context.Fail(fmt::format("the slice of {} is {}, its gradient {}", whole.Text(),
+                             slice.out.Text(), context.Input(4).Text()));
+  }
 }
 
 void GradOfStridedSliceGrad(GradContext& c) {
@@ -212,7 +227,8 @@ void SliceShape(ShapeContext& context) {
 // dy goes back to where it was taken from: a StridedSliceGrad from begin to begin + size.
 void SliceGrad(GradContext& c) {
   const auto numbers = KnownInts(c.node(), 1, 2);
-  Check(numbers.has_value(), "the bounds of '{}' are unknown", c.node().name());
+  const bool known = numbers && (*numbers)[0].size() == (*numbers)[1].size();
+  NeedInGraph(c, known && c.input(0).shape().known_rank(), "the range that it picks");
   std::vector<int64_t> end = (*numbers)[0];
   int64_t end_mask = 0;
   for (size_t d = 0; d < end.size(); ++d) {
@@ -273,7 +289,7 @@ std::vector<int64_t> BeforeOf(const std::vector<int64_t>& paddings) {
 
 void PadGrad(GradContext& c) {
   const auto numbers = KnownInts(c.node(), 1, 1);
-  Check(numbers.has_value(), "the paddings of '{}' are unknown", c.node().name());
+  NeedInGraph(c, numbers.has_value(), "its paddings");
   Graph& graph = c.graph();
   const Value begin = Int32s(graph, BeforeOf((*numbers)[0]), "begin");
   c.SetDx(0, graph.Add("Slice", {c.Dy(), begin, ShapeOf(c.input(0))}));

@@ -1,6 +1,8 @@
 // Values that come from nowhere or from a shape alone.
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 
 #include "core/kernels/strided_copy.h"
@@ -13,7 +15,10 @@ namespace tpuest::ops {
 
 Value Int32s(Graph& graph, const std::vector<int64_t>& values, std::string_view name) {
   const auto size = static_cast<int64_t>(values.size());
-  return graph.Constant(Tensor::Of<int64_t>({size}, values).Cast(DType::kInt32), name);
+  const bool fits = std::all_of(values.begin(), values.end(),
+                                [](int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; });
+  const Tensor numbers = Tensor::Of<int64_t>({size}, values);
+  return graph.Constant(fits ? numbers.Cast(DType::kInt32) : numbers, name);
 }
 
 Value Full(Graph& graph, DType dtype, const Shape& shape, double value, std::string_view name) {
@@ -71,7 +76,7 @@ void PlanPlaceholder(PlanContext& context) {
 void FillShape(ShapeContext& context) {
   NeedRank(context, context.Input(0), 1, "dims");
   NeedRank(context, context.Input(1), 0, "value");
-  context.Output(0, ShapeFromValue(context.node().input(0)));
+  context.Output(0, SizesFromInput(context, 0));
 }
 
 void FillGrad(GradContext& c) { c.SetDx(1, Sum(c.Dy())); }
@@ -164,7 +169,7 @@ const OpDef kSourceOps[] = {
      .hlo = LowerConst,
      .source = ValueSource::kConstant},
     {.name = "Placeholder",
-     .signature = "-> output: dtype; dtype: type; shape: shape = unknown",
+     .signature = "-> output: dtype; dtype: type|resource; shape: shape = unknown",
      .shape = PlaceholderShape,
      .grad = NoGradient,
      .cpu = PlanPlaceholder,

@@ -15,7 +15,7 @@ bool IsTraining(const Node& node) { return node.Attr<bool>("is_training"); }
 float EpsilonOf(const Node& node) { return node.Attr<float>("epsilon"); }
 
 // The number of values of a channel.
-int64_t CountOf(const Shape& x) { return x.elements() / x.dim(-1); }
+int64_t CountOf(const Shape& x) { return LinesOf(x); }
 
 void CheckImage(const ShapeContext& c, const Shape& x, DType statistics) {
   const auto& format = c.node().Attr<std::string>("data_format");
@@ -137,7 +137,8 @@ const OpDef kBatchNormOps[] = {
      .signature = "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, "
                   "batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U; "
                   "T: bfloat16|float|double; U: float|double; epsilon: float = 0.0001; "
-                  "exponential_avg_factor: float = 1.0; data_format: string = NHWC; "
+                  "exponential_avg_factor: float = 1.0; data_format: {'NHWC', 'NCHW', 'NDHWC', "
+                  "'NCDHW'} = NHWC; "
                   "is_training: bool = true",
      .shape = BatchNormShape,
      .grad = BatchNormGradient,
@@ -147,7 +148,8 @@ const OpDef kBatchNormOps[] = {
      .signature = "y_backprop: T, x: T, scale: U, reserve_space_1: U, reserve_space_2: U, "
                   "reserve_space_3: U -> x_backprop: T, scale_backprop: U, offset_backprop: U, "
                   "reserve_space_4: U, reserve_space_5: U; T: bfloat16|float|double; "
-                  "U: float|double; epsilon: float = 0.0001; data_format: string = NHWC; "
+                  "U: float|double; epsilon: float = 0.0001; data_format: {'NHWC', 'NCHW', "
+                  "'NDHWC', 'NCDHW'} = NHWC; "
                   "is_training: bool = true",
      .shape = BatchNormGradShape,
      .grad = NoSecondGradient,

@@ -32,10 +32,7 @@ struct Matrix {
   int64_t channels;
 };
 
-Matrix MatrixOf(const Shape& shape) {
-  const int64_t channels = shape.dim(-1);
-  return {shape.elements() / channels, channels};
-}
+Matrix MatrixOf(const Shape& shape) { return {LinesOf(shape), shape.dim(-1)}; }
 
 double ExactEpsilonOf(const Node& node) { return static_cast<double>(node.Attr<float>("epsilon")); }
 
@@ -200,7 +197,7 @@ const OpDef kBatchNormPartOps[] = {
      .rows = GradSumsRows},
     {.name = "_BatchNormGradApply",
      .signature = "dy: T, x: T, scale: U, mean: U, variance: U, dy_sum: U, dot: U -> dx: T; "
-                  "T: bfloat16|float|double; U: float|double; epsilon: float; count: int",
+                  "T: bfloat16|float|double; U: float|double; epsilon: float; count: int >= 0",
      .shape = FirstInputShape,
      .grad = NoSecondGradient,
      .cpu = PlanGradApply,

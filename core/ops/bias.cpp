@@ -52,7 +52,7 @@ Rows BiasAddGradRows(RowContext& /*context*/) { return Rows::kSum; }
 void PlanBiasAdd(PlanContext& context) {
   const BiasKernel add = FindBias(context.OutputDType(0));
   const int64_t channels = context.OutputShape(0).dim(-1);
-  const int64_t rows = context.OutputShape(0).elements() / channels;
+  const int64_t rows = LinesOf(context.OutputShape(0));
   context.AllowInPlace(0, 0);
   const Buffer x = context.Input(0);
   const Buffer bias = context.Input(1);
@@ -64,7 +64,7 @@ void PlanBiasAdd(PlanContext& context) {
 void PlanBiasAddGrad(PlanContext& context) {
   const BiasGradKernel grad = FindBiasGrad(context.InputDType(0), context.OutputDType(0));
   const int64_t channels = context.InputShape(0).dim(-1);
-  const int64_t rows = context.InputShape(0).elements() / channels;
+  const int64_t rows = LinesOf(context.InputShape(0));
   const Buffer dy = context.Input(0);
   const Buffer dbias = context.Output(0);
   context.Run([=](const Task& task) { grad(task.At(dy), task.At(dbias), rows, channels); });
@@ -84,7 +84,7 @@ void LowerBiasAddGrad(LowerContext& c) {
 const OpDef kBiasOps[] = {
     {.name = "BiasAdd",
      .signature = "value: T, bias: T -> output: T; T: bfloat16|float|double; "
-                  "data_format: string = NHWC",
+                  "data_format: {'NHWC', 'NCHW'} = NHWC",
      .shape = BiasAddShape,
      .grad = BiasAddGradient,
      .cpu = PlanBiasAdd,
@@ -93,7 +93,7 @@ const OpDef kBiasOps[] = {
      .flops = OutputFlops},
     {.name = "BiasAddGrad",
      .signature = "out_backprop: T -> output: T; T: bfloat16|float|double; "
-                  "data_format: string = NHWC",
+                  "data_format: {'NHWC', 'NCHW'} = NHWC",
      .shape = BiasAddGradShape,
      .grad = BiasAddGradGradient,
      .cpu = PlanBiasAddGrad,

@@ -64,7 +64,7 @@ void LowerOfReplica(LowerContext& c) {
 const OpDef kCollectiveOps[] = {
     {.name = "CrossReplicaSum",
      .signature = "input: T, group_assignment: int32 -> output: T; "
-                  "T: bfloat16|float|double|int32|uint32",
+                  "T: bfloat16|float|double|int32",
      .shape = FirstInputShape,
      .grad = CrossReplicaSumGrad,
      // The sum of one replica; where there are more the program adds them up itself.
@@ -74,7 +74,7 @@ const OpDef kCollectiveOps[] = {
      .stateful = true,
      .sums_replicas = true},
     {.name = "_OfReplica",
-     .signature = "input: T -> output: T; replica: int; T: bfloat16|float|double|int32",
+     .signature = "input: T -> output: T; replica: int >= 0; T: bfloat16|float|double|int32",
      .shape = FirstInputShape,
      .grad = OfReplicaGrad,
      .cpu = PlanOfReplica,

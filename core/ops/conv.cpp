@@ -154,13 +154,13 @@ void ConvShapes(ShapeContext& c) {
 }
 
 void BackpropInputShapes(ShapeContext& c) {
-  const Shape x = AtLeastRank4(ShapeFromValue(c.node().input(0)));
+  const Shape x = AtLeastRank4(SizesFromInput(c, 0));
   CheckDy(c, ConvResultShape(c, x, c.Input(1)), c.Input(2));
   c.Output(0, x);
 }
 
 void BackpropFilterShapes(ShapeContext& c) {
-  const Shape filter = AtLeastRank4(ShapeFromValue(c.node().input(1)));
+  const Shape filter = AtLeastRank4(SizesFromInput(c, 1));
   const Shape result = ConvResultShape(c, c.Input(0), filter);
   CheckDy(c, result, c.Input(2));
   c.Output(0, filter);
@@ -181,41 +181,50 @@ Rows BackpropFilterRows(RowContext& c) {
 }
 
 constexpr std::string_view kConvForward =
-    "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int); "
-    "use_cudnn_on_gpu: bool = true; padding: string; explicit_paddings: list(int) = []; "
-    "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
+    "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int) >= 4 <= 4; "
+    "use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: "
+    "list(int) <= 8 = []; "
+    "data_format: {'NHWC', 'NCHW'} = NHWC; dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 constexpr std::string_view kInput =
     "input_sizes: int32, filter: T, out_backprop: T -> output: T; T: bfloat16|float|double; "
-    "strides: list(int); use_cudnn_on_gpu: bool = true; padding: string; "
-    "explicit_paddings: list(int) = []; data_format: string = NHWC; "
-    "dilations: list(int) = [1,1,1,1]";
+    "strides: list(int) >= 4 <= 4; use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
+    "'EXPLICIT'}; "
+    "explicit_paddings: list(int) <= 8 = []; data_format: {'NHWC', 'NCHW'} = NHWC; "
+    "dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 constexpr std::string_view kFilter =
     "input: T, filter_sizes: int32, out_backprop: T -> output: T; T: bfloat16|float|double; "
-    "strides: list(int); use_cudnn_on_gpu: bool = true; padding: string; "
-    "explicit_paddings: list(int) = []; data_format: string = NHWC; "
-    "dilations: list(int) = [1,1,1,1]";
+    "strides: list(int) >= 4 <= 4; use_cudnn_on_gpu: bool = true; padding: {'SAME', 'VALID', "
+    "'EXPLICIT'}; "
+    "explicit_paddings: list(int) <= 8 = []; data_format: {'NHWC', 'NCHW'} = NHWC; "
+    "dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 constexpr std::string_view kDepthwiseForward =
-    "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int); "
-    "padding: string; explicit_paddings: list(int) = []; data_format: string = NHWC; "
-    "dilations: list(int) = [1,1,1,1]";
+    "input: T, filter: T -> output: T; T: bfloat16|float|double; strides: list(int) >= 4 <= 4; "
+    "padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) <= 8 = []; data_format: "
+    "{'NHWC', 'NCHW'} = NHWC; "
+    "dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 constexpr std::string_view kDepthwiseInput =
     "input_sizes: int32, filter: T, out_backprop: T -> output: T; T: bfloat16|float|double; "
-    "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
-    "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
+    "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: "
+    "list(int) <= 8 = []; "
+    "data_format: {'NHWC', 'NCHW'} = NHWC; dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 constexpr std::string_view kDepthwiseFilter =
     "input: T, filter_sizes: int32, out_backprop: T -> output: T; T: bfloat16|float|double; "
-    "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
-    "data_format: string = NHWC; dilations: list(int) = [1,1,1,1]";
+    "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: "
+    "list(int) <= 8 = []; "
+    "data_format: {'NHWC', 'NCHW'} = NHWC; dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 // The signature that the fusion of a bound graph uses.
 constexpr std::string_view kFused =
-    "input: T, filter: T, bias: T -> output: T; T: bfloat16|float|double; strides: list(int); "
-    "padding: string; explicit_paddings: list(int) = []; data_format: string = NHWC; "
-    "dilations: list(int) = [1,1,1,1]; activation: string = \"\"";
+    "input: T, filter: T, bias: T -> output: T; T: bfloat16|float|double; strides: list(int) >= 4 "
+    "<= 4; "
+    "padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: list(int) <= 8 = []; data_format: "
+    "{'NHWC', 'NCHW'} = NHWC; "
+    "dilations: list(int) >= 4 <= 4 = [1,1,1,1]; activation: string = \"\"";
 constexpr std::string_view kFilterBias =
     "input: T, filter_sizes: int32, out_backprop: T -> output: T, bias_backprop: T; "
-    "T: bfloat16|float|double; strides: list(int); padding: string; "
-    "explicit_paddings: list(int) = []; data_format: string = NHWC; "
-    "dilations: list(int) = [1,1,1,1]";
+    "T: bfloat16|float|double; strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', "
+    "'EXPLICIT'}; "
+    "explicit_paddings: list(int) <= 8 = []; data_format: {'NHWC', 'NCHW'} = NHWC; "
+    "dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
 
 constexpr OpDef ConvDef(std::string_view name, std::string_view signature, ShapeFn shape,
                         GradFn grad, PlanFn cpu, LowerFn hlo, RowFn rows) {

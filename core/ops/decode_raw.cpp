@@ -130,7 +130,7 @@ const OpDef kRawOps[] = {
     // DecodeRaw of strings that hold `count` numbers each.
     {.name = "_DecodeRawOf",
      .signature = "bytes: string -> output: out_type; out_type: half|float|double|int32|uint16|"
-                  "uint8|int16|int8|int64|bool|bfloat16; little_endian: bool; count: int",
+                  "uint8|int16|int8|int64|bool|bfloat16; little_endian: bool; count: int >= 0",
      .shape = DecodeRawShape,
      .cpu = PlanDecodeRaw,
      .host = true},

@@ -63,7 +63,8 @@ class Resolver {
   void Push(int64_t begin, int64_t stride, int64_t size, bool shrunk) {
     if (Axis() == 0) slice_.keeps_first = out_.empty() && !shrunk;
     slice_.begin.push_back(begin);
-    slice_.strides.push_back(stride);
+    // A stride from one element to none is never taken, and may be any number.
+    slice_.strides.push_back(size == 0 || size == 1 ? 1 : stride);
     slice_.sizes.push_back(size);
     if (!shrunk) out_.push_back(size);
   }

@@ -199,7 +199,7 @@ const OpDef kSelectOps[] = {
      .rows = SelectRows},
     // The sum of one is a view of it.
     {.name = "AddN",
-     .signature = "inputs: N*T -> sum: T; N: int; T: bfloat16|float|double|int32|int64",
+     .signature = "inputs: N*T -> sum: T; N: int >= 1; T: bfloat16|float|double|int32|int64",
      .shape = SameInputsShape,
      .grad = AddNGrad,
      .cpu = PlanAddN,

@@ -114,8 +114,12 @@ constexpr OpDef UnaryDef(std::string_view name, std::string_view signature, Grad
 
 // A view of x where the dtype stays.
 constexpr OpDef CastDef() {
-  OpDef def = UnaryDef("Cast", "x: SrcT -> y: DstT; SrcT: type; DstT: type; Truncate: bool = false",
-                       CastGrad, PlanCast, LowerCast);
+  OpDef def =
+      UnaryDef("Cast",
+               "x: SrcT -> y: DstT; SrcT: bfloat16|float|double|int8|uint8|int16|uint16|int32|"
+               "uint32|int64|uint64|bool; DstT: bfloat16|float|double|int8|uint8|int16|"
+               "uint16|int32|uint32|int64|uint64|bool; Truncate: bool = false",
+               CastGrad, PlanCast, LowerCast);
   def.alias = true;
   def.converts = true;
   return def;

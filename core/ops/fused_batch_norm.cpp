@@ -75,7 +75,7 @@ FusedBatchNormKernels KernelsOf(const PlanContext& context) {
 void PlanMoments(PlanContext& context) {
   const auto moments = FindFusedBatchNorm(context.InputDType(0), NormActivation::kNone).moments;
   const int64_t channels = ChannelsOf(context.InputShape(0));
-  const int64_t rows = context.InputShape(0).elements() / channels;
+  const int64_t rows = LinesOf(context.InputShape(0));
   const Buffer x = context.Input(0);
   const Buffer sum = context.Output(0);
   const Buffer square_sum = context.Output(1);
@@ -149,7 +149,7 @@ const OpDef kFusedBatchNormOps[] = {
      .cpu = PlanMoments,
      .rows = MomentsRows},
     {.name = "_BatchNormStatistics",
-     .signature = "sum: double, square_sum: double -> mean: float, squares: float; count: int",
+     .signature = "sum: double, square_sum: double -> mean: float, squares: float; count: int >= 0",
      .shape = SameShapes,
      .grad = NoSecondGradient,
      .cpu = PlanStatistics},
@@ -178,7 +178,7 @@ const OpDef kFusedBatchNormOps[] = {
     {.name = "_FusedBatchNormGradApply",
      .signature = "dy: T, x: T, scale: float, offset: float, mean: float, variance: float, "
                   "dy_sum: float, dot: float -> dx: T; T: bfloat16|float; epsilon: float; "
-                  "activation: string; count: int",
+                  "activation: string; count: int >= 0",
      .shape = FirstInputShape,
      .grad = NoSecondGradient,
      .cpu = PlanFusedGradApply,

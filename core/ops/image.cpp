@@ -94,14 +94,6 @@ constexpr std::pair<std::string_view, FillMode> kFillModes[] = {{"REFLECT", Fill
                                                                 {"NEAREST", FillMode::kNearest}};
 
 void CheckProjective(const ShapeContext& c, const Shape& images, const Shape& transforms) {
-  const auto& mode = c.node().Attr<std::string>("fill_mode");
-  if (FindNamed(mode, std::begin(kFillModes), std::end(kFillModes)) == nullptr) {
-    c.Fail(fmt::format("fill_mode is '{}', expected REFLECT, WRAP, CONSTANT or NEAREST", mode));
-  }
-  const auto& interpolation = c.node().Attr<std::string>("interpolation");
-  if (interpolation != "NEAREST" && interpolation != "BILINEAR") {
-    c.Fail(fmt::format("interpolation is '{}', expected NEAREST or BILINEAR", interpolation));
-  }
   NeedRank(c, images, 4, kImage);
   NeedRank(c, transforms, 2, "the transforms [N, 8]");
   if (!transforms.known_rank() || !images.known_rank()) return;
@@ -348,7 +340,8 @@ const OpDef kImageOps[] = {
     {.name = "ImageProjectiveTransformV3",
      .signature = "images: dtype, transforms: float, output_shape: int32, fill_value: float -> "
                   "transformed_images: dtype; dtype: uint8|int32|int64|float|double|bfloat16; "
-                  "interpolation: string; fill_mode: string = CONSTANT",
+                  "interpolation: {'NEAREST', 'BILINEAR'}; fill_mode: {'REFLECT', 'WRAP', "
+                  "'CONSTANT', 'NEAREST'} = CONSTANT",
      .shape = ProjectiveShapes,
      .grad = ProjectiveGradient,
      .cpu = PlanProjective,
@@ -357,7 +350,8 @@ const OpDef kImageOps[] = {
      .flops = OutputFlops},
     {.name = "_ImageProjectiveTransformGrad",
      .signature = "original_image: dtype, transforms: float, grads: dtype -> output: dtype; "
-                  "dtype: float|double|bfloat16; interpolation: string; fill_mode: string",
+                  "dtype: float|double|bfloat16; interpolation: {'NEAREST', 'BILINEAR'}; "
+                  "fill_mode: {'REFLECT', 'WRAP', 'CONSTANT', 'NEAREST'}",
      .shape = ProjectiveGradShapes,
      .grad = NoSecondGradient,
      .cpu = PlanProjectiveGrad,

@@ -237,7 +237,7 @@ const OpDef kLookupOps[] = {
     {.name = "HashTableV2",
      .signature = " -> table_handle: resource; container: string = \"\"; "
                   "shared_name: string = \"\"; use_node_name_sharing: bool = false; "
-                  "key_dtype: type; value_dtype: type",
+                  "key_dtype: string|int64|int32; value_dtype: type",
      .shape = ScalarShape,
      .grad = NoGradient,
      .cpu = NoPlan,
@@ -260,9 +260,9 @@ const OpDef kLookupOps[] = {
      .host = true,
      .writes = true},
     {.name = "InitializeTableFromTextFileV2",
-     .signature = "table_handle: resource, filename: string -> ; key_index: int; "
-                  "value_index: int; vocab_size: int = -1; delimiter: string = \"\t\"; "
-                  "offset: int = 0",
+     .signature = "table_handle: resource, filename: string -> ; key_index: int >= -2; "
+                  "value_index: int >= -2; vocab_size: int >= -1 = -1; delimiter: string = \"\t\"; "
+                  "offset: int >= 0 = 0",
      .shape = NoShape,
      .grad = NoGradient,
      .cpu = NoPlan,

@@ -194,21 +194,22 @@ const OpDef kParsingOps[] = {
          "ragged_keys: string, dense_defaults: list(Tdense) -> sparse_indices: num_sparse*int64, "
          "sparse_values: list(sparse_types), sparse_shapes: num_sparse*int64, "
          "dense_values: list(Tdense), ragged_values: list(ragged_value_types), "
-         "ragged_row_splits: list(ragged_split_types); Tdense: list(type); num_sparse: int; "
-         "sparse_types: list(type); ragged_value_types: list(type); "
-         "ragged_split_types: list(type); dense_shapes: list(shape)",
+         "ragged_row_splits: list(ragged_split_types); Tdense: list(float|int64|string); "
+         "num_sparse: int >= 0; sparse_types: list(float|int64|string); "
+         "ragged_value_types: list(float|int64|string); "
+         "ragged_split_types: list(int32|int64); dense_shapes: list(shape)",
      .shape = ParseExampleShape,
      .grad = NoGradient,
      .cpu = PlanParseExample,
      .bind = BindParseExample,
      .host = true},
     {.name = "ParseExample",
-     .signature =
-         "serialized: string, names: string, sparse_keys: Nsparse*string, "
-         "dense_keys: Ndense*string, dense_defaults: list(Tdense) -> "
-         "sparse_indices: Nsparse*int64, sparse_values: list(sparse_types), "
-         "sparse_shapes: Nsparse*int64, dense_values: list(Tdense); Nsparse: int; Ndense: int; "
-         "sparse_types: list(type); Tdense: list(type); dense_shapes: list(shape)",
+     .signature = "serialized: string, names: string, sparse_keys: Nsparse*string, "
+                  "dense_keys: Ndense*string, dense_defaults: list(Tdense) -> "
+                  "sparse_indices: Nsparse*int64, sparse_values: list(sparse_types), "
+                  "sparse_shapes: Nsparse*int64, dense_values: list(Tdense); Nsparse: int >= 0; "
+                  "Ndense: int >= 0; sparse_types: list(float|int64|string); "
+                  "Tdense: list(float|int64|string); dense_shapes: list(shape)",
      .shape = ParseExampleShape,
      .grad = NoGradient,
      .cpu = PlanParseExample,

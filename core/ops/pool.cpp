@@ -68,7 +68,7 @@ void MaxPoolGradShapes(ShapeContext& c) {
 }
 
 void AvgPoolGradShapes(ShapeContext& c) {
-  const Shape x = ShapeFromValue(c.node().input(0));
+  const Shape x = SizesFromInput(c, 0);
   CheckResult(c, PoolResultShape(c, x), c.Input(1));
   c.Output(0, x);
 }
@@ -121,9 +121,10 @@ void PlanAvgPoolGrad(PlanContext& context) {
 
 const OpDef kPoolOps[] = {
     {.name = "MaxPool",
-     .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
-                  "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
-                  "data_format: string = NHWC",
+     .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int) >= 4 <= 4; "
+                  "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; "
+                  "explicit_paddings: list(int) <= 8 = []; "
+                  "data_format: {'NHWC', 'NCHW'} = NHWC",
      .shape = PoolShapes,
      .grad = MaxPoolGradient,
      .cpu = PlanMaxPool,
@@ -132,8 +133,9 @@ const OpDef kPoolOps[] = {
      .flops = OutputFlops},
     {.name = "MaxPoolGrad",
      .signature = "orig_input: T, orig_output: T, grad: T -> output: T; T: bfloat16|float|double; "
-                  "ksize: list(int); strides: list(int); padding: string; "
-                  "explicit_paddings: list(int) = []; data_format: string = NHWC",
+                  "ksize: list(int) >= 4 <= 4; strides: list(int) >= 4 <= 4; padding: {'SAME', "
+                  "'VALID', 'EXPLICIT'}; "
+                  "explicit_paddings: list(int) <= 8 = []; data_format: {'NHWC', 'NCHW'} = NHWC",
      .shape = MaxPoolGradShapes,
      .grad = NoSecondGradient,
      .cpu = PlanMaxPoolGrad,
@@ -142,17 +144,19 @@ const OpDef kPoolOps[] = {
      .flops = OutputFlops},
     // The fusion of a bound graph makes this one: max-pooling, then the activation.
     {.name = "_FusedMaxPool",
-     .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
-                  "strides: list(int); padding: string; explicit_paddings: list(int) = []; "
-                  "data_format: string = NHWC; activation: string = \"\"",
+     .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int) >= 4 <= 4; "
+                  "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; "
+                  "explicit_paddings: list(int) <= 8 = []; "
+                  "data_format: {'NHWC', 'NCHW'} = NHWC; activation: string = \"\"",
      .shape = PoolShapes,
      .grad = NoSecondGradient,
      .cpu = PlanMaxPool,
      .rows = FirstInputRows,
      .flops = OutputFlops},
     {.name = "AvgPool",
-     .signature = "value: T -> output: T; T: bfloat16|float|double; ksize: list(int); "
-                  "strides: list(int); padding: string; data_format: string = NHWC",
+     .signature = "value: T -> output: T; T: bfloat16|float|double; ksize: list(int) >= 4 <= 4; "
+                  "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID'}; data_format: {'NHWC', "
+                  "'NCHW'} = NHWC",
      .shape = PoolShapes,
      .grad = AvgPoolGradient,
      .cpu = PlanAvgPool,
@@ -160,9 +164,10 @@ const OpDef kPoolOps[] = {
      .rows = FirstInputRows,
      .flops = OutputFlops},
     {.name = "AvgPoolGrad",
-     .signature = "orig_input_shape: int32, grad: T -> output: T; T: bfloat16|float|double; "
-                  "ksize: list(int); strides: list(int); padding: string; "
-                  "data_format: string = NHWC",
+     .signature =
+         "orig_input_shape: int32, grad: T -> output: T; T: bfloat16|float|double; "
+         "ksize: list(int) >= 4 <= 4; strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID'}; "
+         "data_format: {'NHWC', 'NCHW'} = NHWC",
      .shape = AvgPoolGradShapes,
      .grad = AvgPoolGradGradient,
      .cpu = PlanAvgPoolGrad,

@@ -49,7 +49,7 @@ namespace {
 
 void RandomShape(ShapeContext& context) {
   NeedRank(context, context.Input(0), 1, "shape");
-  context.Output(0, ShapeFromValue(context.node().input(0)));
+  context.Output(0, SizesFromInput(context, 0));
 }
 
 // The rows are those that the shape counts.

@@ -105,7 +105,15 @@ Value Spread(GradContext& c, Value dy) {
   return BroadcastTo(Kept(c.node(), dy), ShapeOf(c.input(0)));
 }
 
-void SumGrad(GradContext& c) { c.SetDx(0, Spread(c, c.Dy())); }
+void NeedAxes(const GradContext& c) {
+  NeedInGraph(c, c.input(0).shape().known_rank() && ConstantValue(c.node().input(1)).valid(),
+              "its axes and the rank of its input");
+}
+
+void SumGrad(GradContext& c) {
+  NeedAxes(c);
+  c.SetDx(0, Spread(c, c.Dy()));
+}
 
 // Counts the elements that each mean is of, in y's dtype: a number where the shapes are known.
 Value ReducedCount(GradContext& c) {
@@ -121,12 +129,13 @@ Value ReducedCount(GradContext& c) {
 }
 
 void MeanGrad(GradContext& c) {
-  Check(c.input(0).shape().known_rank(), "the rank of '{}' is unknown", c.input(0).name());
+  NeedAxes(c);
   c.SetDx(0, Spread(c, RealDiv(c.Dy(), ReducedCount(c))));
 }
 
 // The gradient is shared by those that are equal to the extreme.
 void ExtremeGrad(GradContext& c) {
+  NeedAxes(c);
   const Value y = Kept(c.node(), c.output(0));
   const Value chosen = Cast(Equal(c.input(0), y), c.Dy().dtype());
   const std::vector<int64_t> axes = IntsOf(ConstantValue(c.input(1)));
@@ -137,6 +146,7 @@ void ExtremeGrad(GradContext& c) {
 // dx is dy times the product of the others: of all that are not 0 divided by x; where one is 0 only
 // that one has a gradient, and where more are 0 none has.
 void ProdGrad(GradContext& c) {
+  NeedAxes(c);
   const Value x = c.input(0);
   const std::vector<int64_t> axes = IntsOf(ConstantValue(c.input(1)));
   if (axes.empty()) return c.SetDx(0, c.Dy());

@@ -196,7 +196,7 @@ void LowerSumRows(LowerContext& c) {
 const OpDef kReplicaRowOps[] = {
     {.name = "_GatherRowsOfReplicas",
      .signature = "indices: Tindices, values: T -> all_indices: Tindices, all_values: T; "
-                  "replicas: int; T: float|double; Tindices: int32|int64",
+                  "replicas: int >= 1 <= 65536; T: float|double; Tindices: int32|int64",
      .shape = GatherRowsShape,
      .grad = NoGradient,
      .cpu = PlanGatherRows,
@@ -204,7 +204,8 @@ const OpDef kReplicaRowOps[] = {
      .stateful = true,
      .gathers_replicas = true},
     {.name = "_SumRowsOfReplicas",
-     .signature = "indices: Tindices, values: T -> distinct: Tindices, sums: T; replicas: int; "
+     .signature = "indices: Tindices, values: T -> distinct: Tindices, sums: T; replicas: int >= 1 "
+                  "<= 65536; "
                   "T: float|double; Tindices: int32|int64",
      .shape = SumRowsShape,
      .grad = NoGradient,

@@ -13,8 +13,11 @@ namespace tpuest::ops {
 
 Value UnsortedSegmentSum(Value data, Value segment_ids, int64_t num_segments,
                          std::string_view name) {
+  Graph& graph = data.graph();
   const Value rows =
-      data.graph().Scalar<int32_t>(static_cast<int32_t>(num_segments), "num_segments");
+      num_segments > INT32_MAX
+          ? graph.Scalar<int64_t>(num_segments, "num_segments")
+          : graph.Scalar<int32_t>(static_cast<int32_t>(num_segments), "num_segments");
   return UnsortedSegmentSum(data, segment_ids, rows, name);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/graph/gradient.h"
+
 namespace tpuest::ops {
 
 void FirstInputShape(ShapeContext& context) {
@@ -171,6 +173,30 @@ class ShapeParts {
 Shape ShapeFromValue(Value value) {
   auto parts = ShapeParts().Of(value);
   return parts ? Shape(std::move(*parts)) : Shape::UnknownRank();
+}
+
+int64_t LinesOf(const Shape& shape) {
+  const int64_t length = shape.dim(-1);
+  return length == 0 ? 0 : shape.elements() / length;
+}
+
+Shape SizesFromInput(const ShapeContext& context, int i) {
+  if (const Tensor known = context.Constant(i); known.valid()) {
+    const std::vector<int64_t> sizes = IntsOf(known);
+    if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) {
+      context.Fail(fmt::format("{} is [{}], expected sizes of at least 0",
+                               context.node().signature().inputs[static_cast<size_t>(i)].name,
+                               fmt::join(sizes, ",")));
+    }
+  }
+  return ShapeFromValue(context.node().input(i));
+}
+
+void NeedInGraph(const GradContext& c, bool known, std::string_view what) {
+  if (known) return;
+  throw Error(Code::kUsage, fmt::format("{} '{}': its gradient needs {}, which only a run tells",
+                                        c.node().type(), c.node().name(), what))
+      .At(c.node().origin());
 }
 
 Rows KeepsFirstAxis(RowContext& context) {

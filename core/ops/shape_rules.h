@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/backend/plan.h"
@@ -43,6 +44,14 @@ void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const c
 // constants, Shape, Pack, ConcatV2, StridedSlice and Cast of them; anything else is unknown.
 // Unknown rank if even the length is unknown.
 [[nodiscard]] Shape ShapeFromValue(Value value);
+
+// How many lines along the last axis a tensor of rank 1 or more has; none where they are empty.
+[[nodiscard]] int64_t LinesOf(const Shape& shape);
+// ShapeFromValue of an input that names sizes; fails where one of them is known to be negative.
+[[nodiscard]] Shape SizesFromInput(const ShapeContext& context, int i);
+// Error kUsage unless a gradient finds its node's ranks, axes or sizes, as `what` says, in the
+// graph.
+void NeedInGraph(const GradContext& c, bool known, std::string_view what);
 
 // Row rule: kEach if input 0 and the result keep axis 0, which is the batch.
 [[nodiscard]] Rows KeepsFirstAxis(RowContext& context);

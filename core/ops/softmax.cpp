@@ -94,7 +94,7 @@ Rows LossRows(RowContext& c) {
 
 void PlanSoftmaxLoop(PlanContext& context, void (*loop)(const void*, void*, int64_t, int64_t)) {
   const int64_t classes = context.OutputShape(0).dim(-1);
-  const int64_t rows = context.OutputShape(0).elements() / classes;
+  const int64_t rows = LinesOf(context.OutputShape(0));
   context.AllowInPlace(0, 0);
   const Buffer x = context.Input(0);
   const Buffer y = context.Output(0);

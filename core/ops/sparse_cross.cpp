@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/base/text.h"
+#include "core/graph/bound_op.h"
 #include "core/kernels/fingerprint.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
@@ -78,8 +79,12 @@ void CheckCount(const ShapeContext& context, int64_t batch, const std::vector<in
 
 void SparseCrossShape(ShapeContext& context) {
   const Node& node = context.node();
-  if (node.Attr<int64_t>("num_buckets") < 0) context.Fail("num_buckets is negative");
   const auto dense = static_cast<int>(node.Attr<std::vector<DType>>("dense_types").size());
+  const auto types = static_cast<int64_t>(node.Attr<std::vector<DType>>("sparse_types").size());
+  if (types != node.Attr<int64_t>("N")) {
+    context.Fail(
+        fmt::format("{} sparse_types for {} sparse inputs", types, node.Attr<int64_t>("N")));
+  }
   const bool has_sparse = node.Attr<int64_t>("N") > 0;
   bool known = !has_sparse;
   int64_t batch = kUnknownDim;
@@ -142,7 +147,6 @@ class Crosser {
  public:
   explicit Crosser(PlanContext& context) {
     const Node& node = context.node();
-    if (context.Attr<int64_t>("N") > 0) Refuse(node, "crosses dense inputs only");
     if (!context.Attr<bool>("hashed_output")) Refuse(node, "gives hashed crosses only");
     if (context.inputs() == 0) Refuse(node, "there is nothing to cross");
     for (int i = 0; i < context.inputs(); ++i) {
@@ -223,20 +227,27 @@ class Crosser {
   Buffer shape_;
 };
 
+BoundOp BindSparseCross(const Node& node) {
+  if (node.Attr<int64_t>("N") > 0) Refuse(node, "crosses dense inputs only");
+  return {node.type(), node.attrs()};
+}
+
 void PlanSparseCross(PlanContext& context) {
   context.Run([crosser = Crosser(context)](const Task& task) { crosser.Run(task); });
 }
 
 const OpDef kCrossOps[] = {
     {.name = "SparseCross",
-     .signature = "indices: N*int64, values: list(sparse_types), shapes: N*int64, "
-                  "dense_inputs: list(dense_types) -> output_indices: int64, "
-                  "output_values: out_type, output_shape: int64; N: int; hashed_output: bool; "
-                  "num_buckets: int; hash_key: int; sparse_types: list(type); "
-                  "dense_types: list(type); out_type: int64|string; internal_type: int64|string",
+     .signature =
+         "indices: N*int64, values: list(sparse_types), shapes: N*int64, "
+         "dense_inputs: list(dense_types) -> output_indices: int64, "
+         "output_values: out_type, output_shape: int64; N: int >= 0; hashed_output: bool; "
+         "num_buckets: int >= 0; hash_key: int; sparse_types: list(int64|string); "
+         "dense_types: list(int64|string); out_type: int64|string; internal_type: int64|string",
      .shape = SparseCrossShape,
      .grad = NoGradient,
      .cpu = PlanSparseCross,
+     .bind = BindSparseCross,
      .host = true},
 };
 

@@ -19,7 +19,7 @@ namespace {
 void SparseToDenseShape(ShapeContext& context) {
   NeedRank(context, context.Input(1), 1, "output_shape");
   NeedRank(context, context.Input(3), 0, "default_value");
-  context.Output(0, ShapeFromValue(context.node().input(1)));
+  context.Output(0, SizesFromInput(context, 1));
 }
 
 // The places where the values go: indices are [n, rank], [n] for a vector, or one number.

@@ -1,5 +1,6 @@
 #include "core/ops/strings.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cinttypes>
@@ -38,42 +39,83 @@ namespace {
 
 void AsStringShape(ShapeContext& context) {
   const Node& node = context.node();
-  if (node.Attr<std::string>("fill").size() > 1) context.Fail("fill is one character");
-  if (node.Attr<bool>("scientific") && node.Attr<bool>("shortest")) {
-    context.Fail("scientific and shortest exclude each other");
+  const bool scientific = node.Attr<bool>("scientific");
+  const bool shortest = node.Attr<bool>("shortest");
+  if (scientific && shortest) context.Fail("scientific and shortest exclude each other");
+  const DType dtype = node.input(0).dtype();
+  const bool whole = !IsFloating(dtype);
+  if (whole && (scientific || shortest)) {
+    context.Fail(fmt::format("{} has no scientific or shortest form", NameOf(dtype)));
+  }
+  if (whole && node.Attr<int64_t>("precision") > -1) {
+    context.Fail(fmt::format("precision is {}, which {} does not have",
+                             node.Attr<int64_t>("precision"), NameOf(dtype)));
   }
   FirstInputShape(context);
 }
 
-// printf's "%" + fill + width + precision, ready for a conversion letter.
-std::string FormatOf(const Node& node, bool real) {
-  std::string format = "%" + node.Attr<std::string>("fill");
-  const int64_t width = node.Attr<int64_t>("width");
-  const int64_t precision = node.Attr<int64_t>("precision");
-  if (width > -1) format += std::to_string(width);
-  if (real && precision > -1) format += fmt::format(".{}", precision);
-  return format;
-}
+// The formats of printf that a fill selects. Constants: nothing of a graph becomes part of one.
+struct PrintFormats {
+  char fill;  // 0: none
+  const char* whole;
+  const char* fixed;
+  const char* scientific;
+  const char* shortest;
+};
+constexpr PrintFormats kPrintFormats[] = {
+    {'\0', "%*" PRId64, "%*.*f", "%*.*e", "%*.*g"},
+    {' ', "% *" PRId64, "% *.*f", "% *.*e", "% *.*g"},
+    {'+', "%+*" PRId64, "%+*.*f", "%+*.*e", "%+*.*g"},
+    {'-', "%-*" PRId64, "%-*.*f", "%-*.*e", "%-*.*g"},
+    {'0', "%0*" PRId64, "%0*.*f", "%0*.*e", "%0*.*g"},
+    {'#', "%#*" PRId64, "%#*.*f", "%#*.*e", "%#*.*g"},
+};
 
-char LetterOf(const Node& node) {
-  if (node.Attr<bool>("shortest")) return 'g';
-  return node.Attr<bool>("scientific") ? 'e' : 'f';
-}
+// Prints numbers as the attributes of an AsString ask for.
+class Printer {
+ public:
+  explicit Printer(const Node& node)
+      : width_(static_cast<int>(std::max<int64_t>(node.Attr<int64_t>("width"), 0))),
+        precision_(static_cast<int>(std::max<int64_t>(node.Attr<int64_t>("precision"), -1))) {
+    const std::string& fill = node.Attr<std::string>("fill");
+    const auto* const formats =
+        std::find_if(std::begin(kPrintFormats), std::end(kPrintFormats),
+                     [&](const PrintFormats& f) { return f.fill == *fill.c_str(); });
+    Check(formats != std::end(kPrintFormats), "AsString fills with '{}'", fill);
+    whole_ = formats->whole;
+    real_ = formats->fixed;
+    if (node.Attr<bool>("shortest")) real_ = formats->shortest;
+    if (node.Attr<bool>("scientific")) real_ = formats->scientific;
+  }
 
-template <class T>
-std::string Print(const std::string& format, T value) {
-  char text[512];
-  const int size = std::snprintf(text, sizeof(text), format.c_str(), value);
-  Check(size >= 0 && static_cast<size_t>(size) < sizeof(text), "{} is too wide", format);
-  return {text, static_cast<size_t>(size)};
-}
+  // A precision below 0 is none.
+  [[nodiscard]] std::string operator()(double value) const {
+    return Printed([&](char* to, size_t size) {
+      return std::snprintf(to, size, real_, width_, precision_, value);
+    });
+  }
+  [[nodiscard]] std::string operator()(int64_t value) const {
+    return Printed(
+        [&](char* to, size_t size) { return std::snprintf(to, size, whole_, width_, value); });
+  }
+
+ private:
+  template <class Print>
+  static std::string Printed(Print print) {
+    std::string text(static_cast<size_t>(print(nullptr, 0)), '\0');
+    print(text.data(), text.size() + 1);
+    return text;
+  }
+
+  int width_;
+  int precision_;
+  const char* whole_ = nullptr;
+  const char* real_ = nullptr;
+};
 
 void PlanAsString(PlanContext& context) {
   const DType dtype = context.InputDType(0);
-  const Node& node = context.node();
-  const bool real = IsFloating(dtype);
-  const std::string format =
-      FormatOf(node, real) + (real ? std::string(1, LetterOf(node)) : PRId64);
+  const Printer print(context.node());
   const Buffer x = context.Input(0);
   const Buffer y = context.Output(0);
   const int64_t n = context.OutputShape(0).elements();
@@ -84,21 +126,16 @@ void PlanAsString(PlanContext& context) {
         std::string text;
         if constexpr (std::is_same_v<T, bool>) {
           text = value ? "true" : "false";
-        } else if (real) {
-          text = Print(format, ConvertTo<double>(value));
+        } else if constexpr (std::is_integral_v<T>) {
+          text = print(ConvertTo<int64_t>(value));
         } else {
-          text = Print(format, ConvertTo<int64_t>(value));
+          text = print(ConvertTo<double>(value));
         }
         task.At<std::string_view>(y)[i] = task.Keep(std::move(text));
       }
     });
   });
   Check(known, "AsString of {}", NameOf(dtype));
-}
-
-void HashShape(ShapeContext& context) {
-  if (context.node().Attr<int64_t>("num_buckets") < 1) context.Fail("num_buckets is below 1");
-  FirstInputShape(context);
 }
 
 // MurmurHash64A, by Austin Appleby, with the seed and the words of TensorFlow's Hash64.
@@ -186,12 +223,6 @@ class SipHash {
   std::array<uint64_t, 4> state_;
 };
 
-void StrongHashShape(ShapeContext& context) {
-  const size_t words = context.node().Attr<std::vector<int64_t>>("key").size();
-  if (words != 2) context.Fail(fmt::format("key is of two integers, found {}", words));
-  HashShape(context);
-}
-
 void PlanStrongHash(PlanContext& context) {
   const auto buckets = static_cast<uint64_t>(context.Attr<int64_t>("num_buckets"));
   const auto key = context.Attr<std::vector<int64_t>>("key");
@@ -210,27 +241,28 @@ void PlanStrongHash(PlanContext& context) {
 const OpDef kStringOps[] = {
     {.name = "AsString",
      .signature = "input: T -> output: string; T: float|double|int32|int64|bfloat16|bool|int8|"
-                  "uint8|int16|uint16; precision: int = -1; scientific: bool = false; "
-                  "shortest: bool = false; width: int = -1; fill: string = \"\"",
+                  "uint8|int16|uint16; precision: int <= 4096 = -1; scientific: bool = false; "
+                  "shortest: bool = false; width: int <= 4096 = -1; fill: {'', ' ', '+', '-', '0', "
+                  "'#'} = \"\"",
      .shape = AsStringShape,
      .grad = NoGradient,
      .cpu = PlanAsString,
      .host = true},
     {.name = "StringToHashBucketFast",
-     .signature = "input: string -> output: int64; num_buckets: int",
-     .shape = HashShape,
+     .signature = "input: string -> output: int64; num_buckets: int >= 1",
+     .shape = FirstInputShape,
      .grad = NoGradient,
      .cpu = PlanHash<Fingerprint64>,
      .host = true},
     {.name = "StringToHashBucket",
-     .signature = "string_tensor: string -> output: int64; num_buckets: int",
-     .shape = HashShape,
+     .signature = "string_tensor: string -> output: int64; num_buckets: int >= 1",
+     .shape = FirstInputShape,
      .grad = NoGradient,
      .cpu = PlanHash<Hash64>,
      .host = true},
     {.name = "StringToHashBucketStrong",
-     .signature = "input: string -> output: int64; num_buckets: int; key: list(int)",
-     .shape = StrongHashShape,
+     .signature = "input: string -> output: int64; num_buckets: int >= 1; key: list(int) >= 2 <= 2",
+     .shape = FirstInputShape,
      .grad = NoGradient,
      .cpu = PlanStrongHash,
      .host = true},

@@ -61,18 +61,6 @@ bool Begins(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
 bool InCharacters(const Node& node) { return node.Attr<std::string>("unit") == "UTF8_CHAR"; }
 
-void CheckUnit(ShapeContext& context) {
-  const std::string& unit = context.node().Attr<std::string>("unit");
-  if (unit != "BYTE" && unit != "UTF8_CHAR") {
-    context.Fail(fmt::format("unit is '{}', expected BYTE or UTF8_CHAR", unit));
-  }
-}
-
-void LengthShape(ShapeContext& context) {
-  CheckUnit(context);
-  FirstInputShape(context);
-}
-
 int64_t LengthOf(std::string_view text, bool characters) {
   if (!characters) return static_cast<int64_t>(text.size());
   return std::count_if(text.begin(), text.end(), Begins);
@@ -92,14 +80,6 @@ void PlanLength(PlanContext& context) {
 }
 
 // ---- letters and spaces -------------------------------------------------------------------------
-
-void LettersShape(ShapeContext& context) {
-  const std::string& encoding = context.node().Attr<std::string>("encoding");
-  if (!encoding.empty() && encoding != "utf-8") {
-    context.Fail(fmt::format("encoding is '{}', expected utf-8, or '' for ASCII alone", encoding));
-  }
-  FirstInputShape(context);
-}
 
 std::string Lowered(std::string_view text) {
   std::string lowered(text);
@@ -147,7 +127,6 @@ void PlanStrip(PlanContext& context) { PlanChanged(context, Stripped); }
 // ---- parts --------------------------------------------------------------------------------------
 
 void SubstrShape(ShapeContext& context) {
-  CheckUnit(context);
   const Shape& x = context.Input(0);
   const Shape& position = context.Input(1);
   const Shape& length = context.Input(2);
@@ -351,20 +330,20 @@ void PlanStringToNumber(PlanContext& context) {
 
 const OpDef kTextOps[] = {
     {.name = "StringLength",
-     .signature = "input: string -> output: int32; unit: string = \"BYTE\"",
-     .shape = LengthShape,
+     .signature = "input: string -> output: int32; unit: {'BYTE', 'UTF8_CHAR'} = BYTE",
+     .shape = FirstInputShape,
      .grad = NoGradient,
      .cpu = PlanLength,
      .host = true},
     {.name = "StringLower",
-     .signature = "input: string -> output: string; encoding: string = \"\"",
-     .shape = LettersShape,
+     .signature = "input: string -> output: string; encoding: {'', 'utf-8'} = \"\"",
+     .shape = FirstInputShape,
      .grad = NoGradient,
      .cpu = PlanLetters<Lowered, LowerUtf8>,
      .host = true},
     {.name = "StringUpper",
-     .signature = "input: string -> output: string; encoding: string = \"\"",
-     .shape = LettersShape,
+     .signature = "input: string -> output: string; encoding: {'', 'utf-8'} = \"\"",
+     .shape = FirstInputShape,
      .grad = NoGradient,
      .cpu = PlanLetters<Raised, UpperUtf8>,
      .host = true},
@@ -375,14 +354,14 @@ const OpDef kTextOps[] = {
      .cpu = PlanStrip,
      .host = true},
     {.name = "Substr",
-     .signature = "input: string, pos: T, len: T -> output: string; T: int32|int64; unit: string = "
-                  "\"BYTE\"",
+     .signature = "input: string, pos: T, len: T -> output: string; T: int32|int64; "
+                  "unit: {'BYTE', 'UTF8_CHAR'} = BYTE",
      .shape = SubstrShape,
      .grad = NoGradient,
      .cpu = PlanSubstr,
      .host = true},
     {.name = "StringJoin",
-     .signature = "inputs: N*string -> output: string; N: int; separator: string = \"\"",
+     .signature = "inputs: N*string -> output: string; N: int >= 0; separator: string = \"\"",
      .shape = StringJoinShape,
      .grad = NoGradient,
      .cpu = PlanStringJoin,

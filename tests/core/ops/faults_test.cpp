@@ -186,13 +186,63 @@ TEST_CASE("patterns, units and shapes of texts are checked when the graph is bui
         }) == "StringJoin 'StringJoin': texts of [2] and of [3] do not stand beside each other");
   CHECK(refused([](Value x) {
           return x.graph().Add("StringLower", {x}, {{"encoding", std::string("UTF-8")}});
-        }) ==
-        "StringLower 'StringLower': encoding is 'UTF-8', expected utf-8, or '' for ASCII alone");
+        }) == "StringLower 'StringLower': encoding is 'UTF-8', expected '' or utf-8");
   CHECK(refused([](Value x) {
           return x.graph().Add("StringToHashBucketStrong", {x},
                                {{"num_buckets", int64_t{5}}, {"key", std::vector<int64_t>{1}}});
+        }) == "StringToHashBucketStrong 'StringToHashBucketStrong': key has 1 entries, expected 2");
+}
+
+TEST_CASE("an attribute outside its domain is refused with the legal values") {
+  const auto text_of = [](const std::string& fill, int64_t width) {
+    return Refusal([&](Graph& g) {
+      g.Add("AsString", {Input(g, {2}, DType::kInt64)}, {{"fill", fill}, {"width", width}});
+    });
+  };
+  CHECK(text_of("0", 8).empty());
+  for (const char* const fill : {"s", "n", "x", "p", "*", "00"}) {
+    CHECK(text_of(fill, -1) ==
+          fmt::format("AsString 'AsString': fill is '{}', expected '', ' ', +, -, 0 or #", fill));
+  }
+  CHECK(text_of("", 2000000000) ==
+        "AsString 'AsString': width is 2000000000, expected at most 4096");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Pack", {}, {{"N", int64_t{0}}, {"T", DType::kFloat}});
+        }) == "Pack 'Pack': N is 0, expected at least 1");
+  CHECK(Refusal([](Graph& g) {
+          g.Add("Cast", {Input(g, {2})}, {{"DstT", DType::kString}});
+        }).starts_with("Cast 'Cast': string is not a type for DstT; it takes "));
+}
+
+TEST_CASE("a list of inputs has the types that its attribute lists") {
+  CHECK(Refusal([](Graph& g) {
+          g.Add("SparseCross", {Input(g, {2, 1})},
+                {{"N", int64_t{0}},
+                 {"hashed_output", true},
+                 {"num_buckets", int64_t{5}},
+                 {"hash_key", int64_t{1}},
+                 {"sparse_types", std::vector<DType>()},
+                 {"dense_types", std::vector<DType>{DType::kString}},
+                 {"out_type", DType::kInt64},
+                 {"internal_type", DType::kString}});
         }) ==
-        "StringToHashBucketStrong 'StringToHashBucketStrong': key is of two integers, found 1");
+        "SparseCross 'SparseCross': input 0 'dense_inputs' is float32 ('x'), expected string");
+}
+
+TEST_CASE("the gradient of a slice fits what the slice picks") {
+  const auto slice_grad = [](int64_t size, const std::vector<int32_t>& strides) {
+    return Refusal([&](Graph& g) {
+      const auto ints = [&](const std::vector<int32_t>& v) {
+        return g.Constant(Ints({static_cast<int64_t>(v.size())}, v));
+      };
+      g.Add("StridedSliceGrad", {ints({4}), ints({0}), ints({2}), ints(strides), Input(g, {size})});
+    });
+  };
+  CHECK(slice_grad(2, {1}).empty());
+  CHECK(slice_grad(3, {1}) ==
+        "StridedSliceGrad 'StridedSliceGrad': the slice of [4] is [2], its gradient [3]");
+  CHECK(slice_grad(2, {1, 1}) ==
+        "StridedSliceGrad 'StridedSliceGrad': begin, end and strides have different lengths");
 }
 
 TEST_CASE("the gradient of looked-up rows is of those rows") {

@@ -49,7 +49,7 @@ TEST_CASE("a convolution that does not fit names image and filter") {
   CHECK(Conv({{2, 2, 5, 3}, {3, 3, 3, 8}}, {.padding = "VALID"}) ==
         "Conv2D 'Conv2D': a window of 3x3 does not fit into an image of 2x5");
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.padding = "FULL"}) ==
-        "Conv2D 'Conv2D': padding is 'FULL', expected SAME, EXPLICIT or VALID");
+        "Conv2D 'Conv2D': padding is 'FULL', expected SAME, VALID or EXPLICIT");
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.strides = {0, 1}}) ==
         "Conv2D 'Conv2D': strides is [1, 0, 1, 1], expected [1, height, width, 1]");
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.strides = {2}}) ==

@@ -196,6 +196,7 @@ void CheckDTypes(const OpCase& op_case) {
 }
 
 void CheckGraphDef(const OpCase& op_case) {
+  if (op_case.op.starts_with('_')) return;  // no file has it
   CaseGraph graph(op_case, op_case.inputs);
   const std::string bytes = ToGraphDef(graph.graph);
   Graph again(TestRegistry());
