@@ -424,7 +424,11 @@ DType BundleReader::DTypeOf(std::string_view name) const {
 
 Shape BundleReader::ShapeOf(std::string_view name) const {
   if (const Increment* const tables = state_->IncrementWith(name)) return tables->ShapeOf(name);
-  return FromProto(state_->Entry(name).shape());
+  Shape shape = FromProto(state_->Entry(name).shape());
+  if (!CountElements(shape)) {
+    Refuse(fmt::format("{}: \"{}\" has shape {}", state_->prefix, name, shape.Text()));
+  }
+  return shape;
 }
 
 int BundleReader::RowSlicesOf(std::string_view name) const {
