@@ -88,6 +88,9 @@ void ConcatGrad(GradContext& c) {
   const Tensor axis_value = ConstantValue(c.input(values));
   const Shape& first = c.input(0).shape();
   NeedInGraph(c, axis_value.valid() && first.known_rank(), "the axis and the ranks of its inputs");
+  for (int i = 1; i < values; ++i) {
+    NeedInGraph(c, c.input(i).shape().known_rank(), "the ranks of its inputs");
+  }
   const auto axis = static_cast<int>(NormalAxis(IntsOf(axis_value)[0], first.rank()));
   std::vector<Value> before;
   int64_t begin = 0;

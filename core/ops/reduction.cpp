@@ -2,6 +2,7 @@
 
 #include "core/ops/reduction.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/graph/flops.h"
@@ -198,7 +199,9 @@ template <Reduction reduction, bool mean = false>
 void PlanReduction(PlanContext& context) {
   const Shape& shape = context.InputShape(0);
   const std::vector<bool> reduced = ConstantAxes(context.node(), shape.rank());
-  const int64_t divisor = mean ? ReducedCount(context.WholeInputShape(0), reduced) : 1;
+  int64_t divisor = mean ? ReducedCount(context.WholeInputShape(0), reduced) : 1;
+  // A mean of no integers is 0; one of no real numbers is NaN.
+  if (!IsFloating(context.InputDType(0))) divisor = std::max<int64_t>(divisor, 1);
   const Reduce reduce(reduction, shape, reduced, context.InputDType(0), context.OutputDType(0),
                       divisor);
   const Buffer in = context.Input(0);

@@ -26,6 +26,7 @@ void UniqueShape(ShapeContext& context) {
 
 // y is as long as x: how many distinct numbers there are is known only when they are there.
 void PaddedShape(ShapeContext& context) {
+  NeedRank(context, context.Input(0), 1, "x");
   context.Output(0, context.Input(0));
   context.Output(1, context.Input(0));
 }
