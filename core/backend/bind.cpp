@@ -6,9 +6,17 @@
 #include "core/backend/plan.h"
 #include "core/graph/bound_op.h"
 #include "core/graph/cut.h"
+#include "core/kernels/strided_copy.h"
 
 namespace tpuest {
 namespace {
+
+// Elements of a result that is larger than all inputs of its node: a few bytes of a file may ask
+// for any size.
+constexpr int64_t kMostGrownElements = int64_t{1} << 32;
+// Bytes of a folded result that is larger than the constants it is made of. Larger ones are
+// computed with the step, in memory that is counted before it is taken.
+constexpr int64_t kMostFoldedBytes = int64_t{64} << 20;
 
 // Plans and runs one node at once, on tensors of its own: the kernels that fold constants are those
 // that run later, so folding changes no bits.
@@ -132,8 +140,28 @@ class Binder {
         .At(node.origin());
   }
 
-  // What runs has a size before it runs.
+  // Every result has a size before the graph runs, and one that a machine can hold. Variables are
+  // as large as they are.
   static void CheckSized(const Node& node) {
+    int64_t most = kMostGrownElements;
+    for (const Value& input : node.inputs()) {
+      if (input.dtype() == DType::kResource) return CheckKnown(node);
+      most = std::max(most, input.shape().elements());
+    }
+    CheckKnown(node);
+    for (int i = 0; i < node.outputs(); ++i) {
+      if (node.output_shape(i).elements() <= most) continue;
+      throw Error(Code::kUsage,
+                  fmt::format("{} '{}': its result would be {} {}, larger than its inputs and than "
+                              "{} elements",
+                              node.type(), node.name(), NameOf(node.output_dtype(i)),
+                              node.output_shape(i).Text(), kMostGrownElements),
+                  "look at the sizes that it is given; fewer rows in a batch may fit")
+          .At(node.origin());
+    }
+  }
+
+  static void CheckKnown(const Node& node) {
     for (int i = 0; i < node.outputs(); ++i) {
       if (node.output_shape(i).fully_known()) continue;
       throw Error(Code::kUsage,
@@ -142,6 +170,19 @@ class Binder {
                   "sizes must follow from constants and the shapes of inputs")
           .At(node.origin());
     }
+  }
+
+  static int64_t BytesOf(const Value& value) {
+    return value.shape().elements() * static_cast<int64_t>(ElementBytes(value.dtype()));
+  }
+
+  static bool IsTooLargeToFold(Node& node) {
+    int64_t most = kMostFoldedBytes;
+    for (const Value& input : node.inputs()) most = std::max(most, BytesOf(input));
+    for (int i = 0; i < node.outputs(); ++i) {
+      if (BytesOf(node.output(i)) > most) return true;
+    }
+    return false;
   }
 
   // A feed may stand in for any value, not only for a Placeholder: what it was computed from is
@@ -259,6 +300,9 @@ class Binder {
       std::vector<Tensor> inputs;
       for (const Value& input : node.inputs()) {
         if (input.node->op().source != ValueSource::kConstant) return false;
+      }
+      if (IsTooLargeToFold(node)) return false;
+      for (const Value& input : node.inputs()) {
         inputs.push_back(input.node->Attr<Tensor>("value"));
         const auto found = bound_.shape_sources.find(input.node);
         if (found != bound_.shape_sources.end()) {

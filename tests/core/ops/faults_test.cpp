@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "core/backend/cpu/program.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/reduction.h"
@@ -212,6 +213,45 @@ TEST_CASE("an attribute outside its domain is refused with the legal values") {
   CHECK(Refusal([](Graph& g) {
           g.Add("Cast", {Input(g, {2})}, {{"DstT", DType::kString}});
         }).starts_with("Cast 'Cast': string is not a type for DstT; it takes "));
+}
+
+TEST_CASE("a size that no machine holds is refused at its node before memory is taken") {
+  const auto refused = [](const std::function<Value(Graph&)>& build) {
+    return Refusal([&](Graph& g) {
+      const Value y = build(g);
+      VariableStore variables;
+      (void)MakeCpuBackend()->Compile({.graph = &g, .fetches = {y}}, {}, variables);
+    });
+  };
+  const auto sizes = [](Graph& g, const std::vector<int64_t>& values) {
+    return g.Constant(Tensor::Of<int64_t>({static_cast<int64_t>(values.size())}, values));
+  };
+  const Attrs of_int64 = {{"index_type", DType::kInt64}};
+  CHECK(refused([&](Graph& g) {
+          return g.Add("Fill", {sizes(g, {1 << 20, 1 << 20}), g.Scalar(1.0F)}, of_int64);
+        }) ==
+        "Fill 'Fill': its result would be float32 [1048576,1048576], larger than its inputs and "
+        "than 4294967296 elements");
+  const std::string larger = "larger than its inputs";
+  const auto one = [](Graph& g) { return g.Constant(Tensor::Of<float>({1, 1}, {1})); };
+  const int64_t many = int64_t{1} << 33;
+  CHECK(refused([&](Graph& g) {
+          return g.Add("Tile", {one(g), sizes(g, {many, 1})});
+        }).find(larger) != std::string::npos);
+  CHECK(refused([&](Graph& g) {
+          return g.Add("BroadcastTo", {one(g), sizes(g, {2, many})});
+        }).find(larger) != std::string::npos);
+  CHECK(refused([&](Graph& g) {
+          const Value paddings = g.Constant(Tensor::Of<int64_t>({2, 2}, {many, 0, 0, 1}));
+          return g.Add("Pad", {one(g), paddings});
+        }).find(larger) != std::string::npos);
+  CHECK(refused([&](Graph& g) {
+          const auto number = [&](int64_t value) { return g.Constant(Tensor::Scalar(value)); };
+          return g.Add("Range", {number(0), number(many), number(1)});
+        }).find(larger) != std::string::npos);
+  CHECK(refused([&](Graph& g) {
+          return g.Add("RandomUniform", {sizes(g, {many})}, {{"dtype", DType::kFloat}});
+        }).find(larger) != std::string::npos);
 }
 
 TEST_CASE("a list of inputs has the types that its attribute lists") {
