@@ -77,10 +77,13 @@ class Printer {
   explicit Printer(const Node& node)
       : width_(static_cast<int>(std::max<int64_t>(node.Attr<int64_t>("width"), 0))),
         precision_(static_cast<int>(std::max<int64_t>(node.Attr<int64_t>("precision"), -1))) {
-    const std::string& fill = node.Attr<std::string>("fill");
-    const auto* const formats =
-        std::find_if(std::begin(kPrintFormats), std::end(kPrintFormats),
-                     [&](const PrintFormats& f) { return f.fill == *fill.c_str(); });
+    const char fill = *node.Attr<std::string>("fill").c_str();
+    const DType dtype = node.input(0).dtype();
+    // TensorFlow prints unsigned numbers by %u, which writes no sign and no space for one.
+    const bool is_unsigned = dtype == DType::kUint8 || dtype == DType::kUint16;
+    const char used = is_unsigned && (fill == '+' || fill == ' ') ? '\0' : fill;
+    const auto* const formats = std::find_if(std::begin(kPrintFormats), std::end(kPrintFormats),
+                                             [&](const PrintFormats& f) { return f.fill == used; });
     Check(formats != std::end(kPrintFormats), "AsString fills with '{}'", fill);
     whole_ = formats->whole;
     real_ = formats->fixed;
