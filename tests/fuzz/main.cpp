@@ -1,5 +1,7 @@
 // One program with all targets, called by libFuzzer with each input. FUZZ_TARGET in the environment
-// names the target: its processes inherit it.
+// names the target: its processes inherit it. FUZZ_TARGET=records prints the names and signatures
+// of all ops and FUZZ_TARGET=functions those of the functions of formulas, for seeds.py. With
+// FUZZ_VERBOSE it prints why an input is refused.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -9,6 +11,8 @@
 #include <map>
 #include <new>
 
+#include "core/nn/formula/formula.h"
+#include "core/ops/all_ops.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"
 
@@ -21,13 +25,21 @@ constexpr size_t kMostText = 4096;
 using Target = void (*)(std::string_view input);
 
 const std::map<std::string_view, Target> kTargets = {
-    {"bundle", &RunBundle},     {"csv", &RunCsv},
-    {"events", &RunEvents},     {"example", &RunExample},
-    {"graphdef", &RunGraphdef}, {"idx", &RunIdx},
-    {"images", &RunImages},     {"job", &RunJob},
-    {"keras", &RunKeras},       {"overrides", &RunOverrides},
-    {"rows", &RunRows},         {"saved_model", &RunSavedModel},
-    {"text", &RunText},         {"tf_config", &RunTfConfig},
+    {"bundle", &RunBundle},
+    {"csv", &RunCsv},
+    {"events", &RunEvents},
+    {"example", &RunExample},
+    {"formula", &RunFormula},
+    {"graphdef", &RunGraphdef},
+    {"idx", &RunIdx},
+    {"images", &RunImages},
+    {"job", &RunJob},
+    {"keras", &RunKeras},
+    {"overrides", &RunOverrides},
+    {"rows", &RunRows},
+    {"saved_model", &RunSavedModel},
+    {"text", &RunText},
+    {"tf_config", &RunTfConfig},
     {"tfrecord", &RunTfrecord},
 };
 
@@ -41,9 +53,23 @@ Target Named() {
   std::exit(2);
 }
 
+void PrintRecords() {
+  const OpRegistry registry(ops::AllOps());
+  for (const auto& [name, op] : registry.ops()) {
+    std::printf("%s\t%s\n", std::string(name).c_str(), std::string(op.def->signature).c_str());
+  }
+}
+
+void PrintFunctions() {
+  for (const nn::FormulaFunction& f : nn::FormulaFunctions(OpRegistry(ops::AllOps()))) {
+    std::printf("%s\t%s\n", f.names.c_str(), f.parameters.c_str());
+  }
+}
+
 }  // namespace
 
 void CheckRefusal(const Error& error) {
+  if (std::getenv("FUZZ_VERBOSE") != nullptr) std::fprintf(stderr, "refused: %s\n", error.what());
   const Code code = error.code();
   Check(code == Code::kUsage || code == Code::kData || code == Code::kCheckpoint ||
             code == Code::kResource,
@@ -74,6 +100,14 @@ const Files& TheFiles() {
 }
 
 }  // namespace tpuest::fuzz
+
+extern "C" int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
+  const char* const target = std::getenv("FUZZ_TARGET");
+  const std::string_view name = target == nullptr ? "" : target;
+  if (name != "records" && name != "functions") return 0;
+  name == "records" ? tpuest::fuzz::PrintRecords() : tpuest::fuzz::PrintFunctions();
+  std::exit(0);
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const tpuest::fuzz::Target target = tpuest::fuzz::Named();

@@ -1,11 +1,11 @@
 // A SavedModel of three files, saved_model.pb, the variables' index and their shard, which lines
-// "--" part: each signature read and planned for a batch, not run.
+// "--" part: each signature read, planned for a batch and run once with zeros.
 
 #include "core/graph/read/saved_model.h"
 
-#include "core/backend/cpu/program.h"
 #include "core/ops/all_ops.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/run_once.h"
 #include "tests/fuzz/targets.h"
 
 namespace tpuest::fuzz {
@@ -20,7 +20,7 @@ const OpRegistry& Ops() {
 std::optional<Shape> BatchOf(const SignatureTensor& tensor) {
   constexpr int64_t kMost = 4096;
   if (tensor.dtype == DType::kInvalid || tensor.dtype == DType::kResource) return {};
-  if (tensor.shape.rank() < 1) return {};
+  if (!tensor.shape.known_rank()) return {};
   std::vector<int64_t> dims = tensor.shape.dims();
   int64_t elements = 1;
   for (int64_t& dim : dims) {
@@ -31,7 +31,7 @@ std::optional<Shape> BatchOf(const SignatureTensor& tensor) {
   return Shape(dims);
 }
 
-void Plan(const SavedModel& model, const MetaGraphInfo& meta, const std::string& name) {
+void RunSignature(const SavedModel& model, const MetaGraphInfo& meta, const std::string& name) {
   Graph graph(Ops());
   ProgramSpec spec{.graph = &graph};
   std::map<std::string, Value> inputs;
@@ -39,17 +39,13 @@ void Plan(const SavedModel& model, const MetaGraphInfo& meta, const std::string&
     const std::optional<Shape> shape = BatchOf(tensor);
     if (!shape) return;
     inputs[key] = graph.Placeholder(tensor.dtype, tensor.shape, "fed");
-    spec.feeds.push_back({inputs[key], *shape});
+    const bool is_batch = tensor.shape.rank() > 0 && tensor.shape.dim(0) == kUnknownDim;
+    spec.feeds.push_back({inputs[key], *shape, is_batch});
   }
   for (const auto& [key, value] : model.Import(meta, name, inputs, graph)) {
     if (value.node->outputs() > 0) spec.fetches.push_back(value);
   }
-  static const std::unique_ptr<Backend> backend = MakeCpuBackend();
-  VariableStore variables;
-  for (const auto& variable : graph.variables()) {
-    variables.Set(variable->name, Tensor(variable->dtype, variable->shape));
-  }
-  (void)backend->Compile(spec, {}, variables);
+  RunOnce(spec);
 }
 
 }  // namespace
@@ -66,7 +62,7 @@ void RunSavedModel(std::string_view input) {
   (void)model.GlobalStep();
   for (const MetaGraphInfo& meta : model.meta_graphs()) {
     for (const auto& [name, signature] : meta.signatures) {
-      Takes([&, &name = name] { Plan(model, meta, name); });
+      Takes([&, &name = name] { RunSignature(model, meta, name); });
     }
   }
 }

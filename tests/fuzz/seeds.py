@@ -1,20 +1,26 @@
 #!/usr/bin/env python3
 """Gives a fuzz target what it begins with.
 
-  tests/fuzz/seeds.py NAME FOLDER
+  tests/fuzz/seeds.py NAME FOLDER [PROGRAM]
 
 FOLDER gets files that TensorFlow or tpuest wrote (tests/testdata, configs, tests/jobs), behind the byte by
-which the target chooses what to do; and FOLDER.dict the words of jobs, for targets that read them."""
+which the target chooses what to do; and FOLDER.dict the words of jobs, for targets that read them. PROGRAM, the
+fuzz program, names the ops and functions of which there are graphs and formulas."""
 
 import gzip
 import hashlib
 import io
+import os
 import pathlib
+import random
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import zipfile
+
+import one_op
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests/testdata"
@@ -85,8 +91,22 @@ def shortened(content, path=()):
     return kept
 
 
+def declared(what):
+    """The lines in which the fuzz program names all `records` of ops or `functions` of formulas."""
+    if len(sys.argv) < 4:
+        return []
+    environment = os.environ | {"FUZZ_TARGET": what}
+    return subprocess.run([sys.argv[3]], env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def one_op_models():
+    variables = DATA / "saved_models/tpu_v1/variables"
+    parts = [(variables / name).read_bytes() for name in ["variables.index", "variables.data-00000-of-00001"]]
+    return [PART.join([model] + parts) for model in one_op.models(declared("records"))]
+
+
 def saved_models():
-    found = []
+    found = one_op_models()
     for model in sorted(DATA.glob("saved_models/*/saved_model.pb")):
         variables = model.parent / "variables"
         parts = [shortened(model.read_bytes())]
@@ -240,6 +260,38 @@ TEXTS = [  # in the order of kLanguages
 ]
 
 
+def argument(dice, name):
+    """What a formula may give for a parameter, by its name."""
+    if re.search(r"axis|dim|perm|begin|size|shape|strides|multiples|paddings|dilations|key", name):
+        number = dice.choice([0, 1, -1, 2, 3, 2**31, 2**62])
+        return str(number) if dice.random() < 0.5 else str([dice.choice([0, 1, 1, 2, number]) for _ in range(2)])
+    if re.search(r"dtype|type|^T$", name):
+        return dice.choice(["float32", "int32", "int64", "string", "bool", "bfloat16"])
+    if re.search(r"pattern|format|encoding|unit|mode|padding|method|separator|fill|rewrite", name):
+        return dice.choice(["'SAME'", "'VALID'", "'a+'", "'0'", "'s'", "'*'", "'BYTE'", "''"])
+    numbers = ["x", "y", "n", "k", "i", "b", "s", "2", "-1", "0.5", "[x, x]", "1e300", "2147483648", "x[0:0]", "'a'", "True"]
+    return dice.choice(numbers[:7] * 3 + numbers)
+
+
+def formulas():
+    """Formulas of jobs, and calls of every function with arguments of some kind."""
+    found = [value for job in jobs() for value in re.findall(r"(?:value|formula|expr): ['\"]?([^'\"\n{}]+)", job.decode())]
+    found += TEXTS[-1]
+    for line in declared("functions"):
+        names, parameters = line.split("\t")
+        dice = random.Random(line)
+        for _ in range(4):
+            arguments = []
+            for parameter in [p.strip() for p in parameters.split(", ") if p.strip()]:
+                name, _, default = parameter.partition("=")
+                if not default:
+                    arguments.append(argument(dice, name))
+                elif dice.random() < 0.4:
+                    arguments.append(f"{name}={argument(dice, name)}")
+            found.append(f"{names.split()[0]}({', '.join(arguments)})")
+    return [text.encode() for text in found]
+
+
 def texts():
     return [bytes([i]) + text.encode() for i, group in enumerate(TEXTS) for text in group]
 
@@ -275,6 +327,7 @@ SEEDS = {
     "csv": lambda: choices(CSVS + files("old_estimators/passengers.csv"), [0, 1, 2, 4, 5, 8, 12, 13, 76]),
     "events": lambda: choices(events(), [0, 4]) + choices(records(events()), [1]),
     "example": examples,
+    "formula": lambda: choices(formulas(), [0, 1]),
     "graphdef": lambda: choices(graphs(), [0, 1]) + choices(files("saved_models/frozen_graph.pbtxt"), [3]),
     "idx": idx,
     "images": lambda: choices(files("images/*.[jpbg][pmni][gpf]"), [0, 1, 128, 131]),
@@ -304,6 +357,9 @@ def main():
             (folder / hashlib.sha1(seed).hexdigest()).write_bytes(seed)
     if name in ("job", "overrides"):
         pathlib.Path(f"{folder}.dict").write_text(words())
+    if name == "formula":
+        names = {word for line in declared("functions") for word in re.findall(r"\w{2,}", line)}
+        pathlib.Path(f"{folder}.dict").write_text("".join(f'"{word}"\n' for word in sorted(names)))
 
 
 if __name__ == "__main__":

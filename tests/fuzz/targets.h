@@ -10,6 +10,7 @@ void RunBundle(std::string_view input);
 void RunCsv(std::string_view input);
 void RunEvents(std::string_view input);
 void RunExample(std::string_view input);
+void RunFormula(std::string_view input);
 void RunGraphdef(std::string_view input);
 void RunIdx(std::string_view input);
 void RunImages(std::string_view input);
