@@ -16,14 +16,17 @@ namespace tpuest {
 
 struct ImageMap : MapColumns {};
 
-// Ops that draw random numbers: from (seed, the op's name, epoch, record, draw), see
-// data/images/record_key.h.
+// Ops that draw random numbers, as functions of the run's seed, the op's name or its own seed,
+// epoch, record and draw: see data/images/record_key.h.
 struct RandomImageMap : ImageMap {
   std::optional<uint64_t> seed;
 
   template <class V>
   void VisitSeed(V& v) {
-    v("seed", seed, {.help = "null: from tf_random_seed"});
+    v("seed", seed,
+      {.help =
+           "ops with one seed draw the same numbers for a record (an image and its mask); null: "
+           "numbers of its own; tf_random_seed counts in both cases"});
   }
 };
 

@@ -149,10 +149,12 @@ struct DeviceOptions {
 };
 
 struct CompileOptions {
-  int replicas = 1;      // logical replicas of the whole run
-  int partitions = 1;    // cores that share a replica's work on a device; the CPU engine has none
-  int threads = 1;       // step threads of this process
-  uint64_t seed = 0;     // of random ops
+  int replicas = 1;    // logical replicas of the whole run
+  int partitions = 1;  // cores that share a replica's work on a device; the CPU engine has none
+  int threads = 1;     // step threads of this process
+  uint64_t seed = 0;   // of random ops
+  // A random op with a seed of its own draws by its name as well: the rule of older runs.
+  bool seeds_by_name = false;
   bool fuse = true;      // off for comparison
   bool cut_rows = true;  // off: every replica is one block
   // Most steps that a device makes without looking at the host; fewer where the feeds of one

@@ -59,6 +59,7 @@ class Task {
   size_t batch_rows = 0;  // rows of the replica's batch; the global batch has replicas times it
   uint64_t step = 0;      // global_step at the start of the step
   uint64_t seed = 0;      // tf_random_seed
+  bool seeds_by_name = false;  // CompileOptions::seeds_by_name
 
   // Keeps the bytes of a string that a host op makes as long as the results of the run.
   [[nodiscard]] std::string_view Keep(std::string text) const {

@@ -37,6 +37,12 @@ uint64_t AddModulo(uint64_t x, uint64_t y, uint64_t modulus) {
 
 uint64_t MixedKey(RandomKey key) { return key.name ^ (key.seed * 0x9E3779B97F4A7C15ULL); }
 
+uint64_t SeedName(uint64_t seed, uint64_t seed2) {
+  constexpr uint64_t kName = 0x5EED0F0905EED0F1ULL;
+  const std::array<uint32_t, 4> words = Philox({.seed = seed, .name = kName}, 0, seed2);
+  return uint64_t{words[1]} << 32 | words[0];
+}
+
 std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index) {
   const uint64_t mixed = MixedKey(key);
   const r123::Philox4x32::key_type k = {

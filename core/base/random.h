@@ -17,6 +17,10 @@ struct RandomKey {
 // The 64 bits of a Philox key: name XOR (seed * 0x9E3779B97F4A7C15).
 [[nodiscard]] uint64_t MixedKey(RandomKey key);
 
+// The name in the key of an op with a seed of its own: ops with the same pair draw the same numbers
+// in a run. In TensorFlow's words `seed` is the graph's and `seed2` the op's.
+[[nodiscard]] uint64_t SeedName(uint64_t seed, uint64_t seed2);
+
 // Four random words for counter (step, index) under MixedKey; the counter's words are index low,
 // index high, step low, step high. Element i of a random tensor takes lane i % 4 of counter i / 4.
 [[nodiscard]] std::array<uint32_t, 4> Philox(RandomKey key, uint64_t step, uint64_t index);

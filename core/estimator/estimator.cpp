@@ -278,7 +278,7 @@ VerifyResult Estimator::VerifySavedModel(const std::string& folder, const Verify
                                          const std::string& checkpoint) {
   EstimatorContext& context = impl_->context;
   const SavedState saved = LoadCheckpoint(checkpoint);
-  return VerifyExport(folder, args, saved, context.Seed(saved.resume.seed), context);
+  return VerifyExport(folder, args, saved, context.Seed(saved.resume), context);
 }
 
 std::optional<NotFiniteTensor> Estimator::FindNotFinite(const StreamSpec& stream,

@@ -1,5 +1,6 @@
 #include "core/ops/random.h"
 
+#include "core/graph/draw_of_seed.h"
 #include "core/kernels/fingerprint.h"
 #include "core/kernels/random_fill.h"
 #include "core/ops/array.h"
@@ -38,11 +39,14 @@ Value TruncatedNormal(Graph& graph, const Shape& shape, DType dtype, std::string
   return TruncatedNormal(Int32s(graph, shape.dims(), "shape"), dtype, name);
 }
 
-uint64_t RandomName(const Node& node) {
+uint64_t RandomName(const Node& node, bool seeds_by_name) {
   const int64_t seed = node.Attr<int64_t>("seed");
   const int64_t seed2 = node.Attr<int64_t>("seed2");
   if (seed == 0 && seed2 == 0) return Fingerprint64(node.name());
-  return Fingerprint64(fmt::format("{}/{}/{}", node.name(), seed, seed2));
+  if (seeds_by_name) return Fingerprint64(fmt::format("{}/{}/{}", node.name(), seed, seed2));
+  const uint64_t name = SeedName(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
+  if (!node.HasAttr(kDrawOfSeed)) return name;
+  return SeedName(name, static_cast<uint64_t>(node.Attr<int64_t>(kDrawOfSeed)));
 }
 
 namespace {
@@ -64,7 +68,8 @@ Rows RandomRows(RowContext& context) {
 class SliceOf {
  public:
   explicit SliceOf(PlanContext& context)
-      : name_(RandomName(context.node())),
+      : name_(RandomName(context.node(), false)),
+        old_name_(RandomName(context.node(), true)),
         cut_(context.OutputIsCut()),
         n_(static_cast<size_t>(context.OutputShape(0).elements())) {
     const int64_t rows = cut_ ? context.OutputShape(0).dim(0) : 0;
@@ -74,7 +79,7 @@ class SliceOf {
   [[nodiscard]] RandomSlice operator()(const Task& task) const {
     const uint64_t first_row =
         static_cast<uint64_t>(task.replica) * task.batch_rows + task.row_begin;
-    return {.key = {.seed = task.seed, .name = name_},
+    return {.key = {.seed = task.seed, .name = task.seeds_by_name ? old_name_ : name_},
             .step = task.step,
             .first = cut_ ? first_row * row_elements_ : 0,
             .n = n_};
@@ -82,6 +87,7 @@ class SliceOf {
 
  private:
   uint64_t name_;
+  uint64_t old_name_;  // of a run with seeds_by_name
   bool cut_;
   size_t n_;
   uint64_t row_elements_ = 0;

@@ -1,10 +1,13 @@
 #pragma once
-// Random tensors: pure functions of (seed, node's name, global step, element), so replicas, blocks
-// and hosts draw slices of one tensor.
+// Random tensors: pure functions of (seed, node's name or own seeds, global step, element), so
+// replicas, blocks and hosts draw slices of one tensor.
 //
-// Philox4x32-10 (core/base/random.h); the key's name is Fingerprint64 of the node's name, or, where
-// the attributes seed and seed2 are not both 0, of "name/seed/seed2". Element i of the tensor of
-// the *global* batch (or of the tensor itself where it has no batch axis) draws
+// Philox4x32-10 (core/base/random.h). The key's name is Fingerprint64 of the node's name. If the
+// attributes seed and seed2 are not both 0, it is their SeedName, so that nodes with the same two
+// draw the same numbers, as in a graph of TensorFlow's (several draws of one layer differ:
+// kDrawOfSeed). In runs that began under the first rule (seeds_by_name) it is Fingerprint64 of
+// "name/seed/seed2". Element i of the tensor of the *global* batch (or of the tensor itself if it
+// has no batch axis) draws
 //   uniform:   UniformFloat(word i); bfloat16: its upper 7 bits; double: the upper 52 bits of words
 //              2i + 1 and 2i
 //   integers:  minval + (words 2i + 1 and 2i as 64 bits, modulo maxval - minval)
@@ -33,8 +36,8 @@ Value RandomStandardNormal(Graph& graph, const Shape& shape, DType dtype,
                            std::string_view name = "");
 Value TruncatedNormal(Graph& graph, const Shape& shape, DType dtype, std::string_view name = "");
 
-// The name in the key of a random node.
-[[nodiscard]] uint64_t RandomName(const Node& node);
+// The name in the key of a random node. `seeds_by_name`: see above.
+[[nodiscard]] uint64_t RandomName(const Node& node, bool seeds_by_name);
 
 OpFamily RandomOps();
 

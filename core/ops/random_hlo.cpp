@@ -52,7 +52,7 @@ struct Source {
 Source SourceOf(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloTerm zero(hlo, hlo.Full(DType::kUint64, Shape(), 0));
-  Source source{.key = {.seed = c.seed(), .name = RandomName(c.node())},
+  Source source{.key = {.seed = c.seed(), .name = RandomName(c.node(), c.seeds_by_name())},
                 .step = {hlo, c.Step()},
                 .first = zero};
   if (!c.OutputIsCut() || c.replicas() == 1) return source;

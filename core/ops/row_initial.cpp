@@ -64,7 +64,7 @@ std::optional<InitialDraw> InitialDrawOf(const Value& initial) {
   }
   std::reverse(draw.steps.begin(), draw.steps.end());
   draw.distribution = *InitialDistribution(value.node->type());
-  draw.name = RandomName(*value.node);
+  draw.name = RandomName(*value.node, false);
   return draw;
 }
 

@@ -85,7 +85,9 @@ std::pair<int64_t, int64_t> CheckedSize(const std::vector<int64_t>& size) {
 }
 
 Draws DrawsOf(const RandomImageMap& options, RecordKey record, uint64_t name) {
-  record.seed = options.seed.value_or(record.seed);
+  if (!options.seed) return DrawsFor(record, name);
+  if (!record.seeds_by_name) return DrawsFor(record, SeedName(0, *options.seed));
+  record.seed = *options.seed;
   return DrawsFor(record, name);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// The random numbers of one op for one record: a pure function of (seed, the op's name in the job,
-// epoch, record, draw), so a record looks the same whichever thread, batch or attempt meets it.
+// The random numbers of one op for one record: a pure function of (the run's seed, the op's name in
+// the job or its own seed, epoch, record, draw), so a record looks the same whichever thread, batch
+// or attempt meets it.
 
 #include <cstdint>
 
@@ -14,9 +15,12 @@ struct RecordKey {
   uint64_t epoch = 0;
   uint64_t file = 0;
   uint64_t record = 0;  // in the file, below 2^48
+  // The rule of runs that began before SeedName: an op with a seed of its own draws by it in place
+  // of the run's, and by its name in the job.
+  bool seeds_by_name = false;
 };
 
-// `name` is a fingerprint of whose numbers these are.
+// `name` is a fingerprint of the op's name in the job, or SeedName of its seed.
 [[nodiscard]] inline Draws DrawsFor(const RecordKey& record, uint64_t name) {
   constexpr unsigned kDrawBits = 16;  // 2^18 words a record
   return {{record.seed, MixedKey({record.file, name})}, record.epoch, record.record << kDrawBits};

@@ -110,7 +110,7 @@ void BatchBuilder::MapRow(int64_t epoch) {
   }
   const RecordKey record{context_.seed, static_cast<uint64_t>(epoch),
                          static_cast<uint64_t>(row_.from.file),
-                         static_cast<uint64_t>(row_.from.record)};
+                         static_cast<uint64_t>(row_.from.record), context_.seeds_by_name};
   for (const Column& column : columns_) column.writer->Add((*values)[column.input], record);
 }
 

@@ -21,6 +21,7 @@ struct BuildContext {
   std::shared_ptr<const RowDecoder> decoder;        // of streamed records; may be nullptr
   const std::vector<std::string>* files = nullptr;  // for errors: Provenance::file
   uint64_t seed = 0;                                // of what map ops draw
+  bool seeds_by_name = false;                       // RecordKey's
   // Of batches of `of_rows` rows these alone are made; count 0: all rows of all batches.
   struct {
     int64_t first = 0;

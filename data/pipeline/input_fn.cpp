@@ -363,6 +363,7 @@ class Input {
 
     BuildContext build;
     build.seed = context.seed;
+    build.seeds_by_name = context.seeds_by_name;
     build.parser = parser_ ? &*parser_ : nullptr;
     std::unique_ptr<Sampler> sampler;
     AnySource source = Source(options.workers);

@@ -102,6 +102,7 @@ struct Ask {
   int threads = 2;
   bool pad_last = false;
   uint64_t seed = 7;
+  bool seeds_by_name = false;
 };
 inline std::unique_ptr<BatchStream> Open(const InputFnOptions& options, const Ask& ask = {}) {
   InputContext context;
@@ -110,6 +111,7 @@ inline std::unique_ptr<BatchStream> Open(const InputFnOptions& options, const As
   context.pad_last = ask.pad_last;
   context.seed = ask.seed;
   context.threads = ask.threads;
+  context.seeds_by_name = ask.seeds_by_name;
   return MakeInputFn(options, "train")(context);
 }
 

@@ -226,6 +226,55 @@ TEST_CASE("an op of its own seed, and two ops of a kind, draw other numbers") {
   CHECK(of({wide, crop}) != of({crop}));
 }
 
+TEST_CASE("ops with one seed change an image and its mask alike, and the run's seed counts") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("shapes.tfrecord");
+  WriteShapes(path, 16);
+  using Seed = std::optional<uint64_t>;
+  // The image "x" and the mask "y", the same pixels, each through a crop and a flip of its own.
+  const auto of = [&](Seed image, Seed mask, Ask ask) {
+    std::vector<MapOptions> ops;
+    const auto add = [&](const std::string& column, Seed seed) {
+      auto decode = On<DecodeImageMap>("file", column);
+      decode.channels = 3;
+      auto crop = On<RandomCropMap>(column);
+      crop.size = {16, 16};
+      crop.seed = seed;
+      auto flip = On<FlipLeftRightMap>(column);
+      flip.seed = seed;
+      ops.insert(ops.end(), {decode, crop, flip});
+    };
+    // An op of the image alone, before all others, moves no op of the mask.
+    add("z", 1);
+    add("x", image);
+    add("y", mask);
+    InputFnOptions options = ShapesOf(path, std::move(ops));
+    options.features = {"x", "y"};
+    options.repeat = 2;
+    ask.batch_size = 32;
+    const Batch batch = *Open(options, ask)->Next();
+    return std::pair(Numbers(batch.features[0]), Numbers(batch.features[1]));
+  };
+  constexpr uint64_t kLarge = uint64_t{1} << 40;
+  for (const uint64_t seed : {uint64_t{0}, uint64_t{5}, kLarge, ~uint64_t{0}}) {
+    CAPTURE(seed);
+    const auto [image, mask] = of(seed, seed, {});
+    CHECK(image == mask);
+    CHECK(image != of(seed, seed, {.seed = 8}).first);
+    CHECK(image != of(seed + 1, seed, {}).first);
+    const auto [own, other] = of(seed, seed + 1, {});
+    CHECK(own != other);
+  }
+  const auto [image, mask] = of({}, {}, {});
+  CHECK(image != mask);
+  // The rule of runs that began before: the op's place counts, and the run's seed does not.
+  const Ask old{.seeds_by_name = true};
+  const auto [old_image, old_mask] = of(5, 5, old);
+  CHECK(old_image != old_mask);
+  CHECK(old_image == of(5, 5, {.seed = 8, .seeds_by_name = true}).first);
+  CHECK(of({}, {}, old).first == image);
+}
+
 TEST_CASE("ten thousand crops keep to their ranges") {
   DistortedBox box;
   box.aspect_ratio_range = {3.0 / 4, 4.0 / 3};

@@ -366,6 +366,7 @@ class CpuProgram final : public Program {
     task.batch_rows = static_cast<size_t>(schedule_.batch_rows);
     task.step = step_;
     task.seed = options_.seed;
+    task.seeds_by_name = options_.seeds_by_name;
     task.strings = &strings_->made;
     return task;
   }

@@ -138,6 +138,7 @@ class NodeContext final : public LowerContext {
     return lowering_.schedule_.nodes[static_cast<size_t>(node_.id())].rows == Rows::kEach;
   }
   [[nodiscard]] uint64_t seed() const override { return lowering_.options_.seed; }
+  [[nodiscard]] bool seeds_by_name() const override { return lowering_.options_.seeds_by_name; }
   [[nodiscard]] HloValue Step() override {
     const auto found = lowering_.start_.find(std::string(kGlobalStep));
     if (found == lowering_.start_.end()) return hlo().Full(DType::kUint64, Shape(), 0);

@@ -48,6 +48,7 @@ class LowerContext {
   // Two inputs of random numbers: the run's seed, and global_step at the start of the step (uint64
   // []).
   [[nodiscard]] virtual uint64_t seed() const = 0;
+  [[nodiscard]] virtual bool seeds_by_name() const = 0;  // CompileOptions::seeds_by_name
   [[nodiscard]] virtual HloValue Step() = 0;
 
   // Error kUsage "MatMul 'logits': <message>" with the node's place.

@@ -13,6 +13,7 @@ namespace tpuest {
 namespace {
 
 constexpr const char* kSeed = "tpuest/seed";
+constexpr const char* kSeedRule = "tpuest/seed_rule";
 constexpr const char* kPosition = "tpuest/stream_position";
 constexpr const char* kCut = "tpuest/cut";
 constexpr const char* kLooks = "tpuest/looks";
@@ -185,6 +186,7 @@ std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
   std::vector<NamedTensor> entries;
   if (point.seed) {
     entries.push_back({kSeed, Tensor::Scalar<int64_t>(static_cast<int64_t>(*point.seed))});
+    if (!point.seeds_by_name) entries.push_back({kSeedRule, Tensor::Scalar<int64_t>(2)});
   }
   entries.push_back(
       {kPosition, Tensor::Of<int64_t>({2}, {point.position.epoch, point.position.records})});
@@ -212,6 +214,7 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   ResumePoint point;
   if (const int64_t* const seed = Find(tensors, kSeed, 1)) {
     point.seed = static_cast<uint64_t>(*seed);
+    point.seeds_by_name = Find(tensors, kSeedRule, 1) == nullptr;
   }
   if (const int64_t* const at = Find(tensors, kPosition, 2)) {
     point.position = {.epoch = at[0], .records = at[1]};

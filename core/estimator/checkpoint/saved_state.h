@@ -4,6 +4,8 @@
 // same bytes.
 //
 //   tpuest/seed             int64 []   tf_random_seed
+//   tpuest/seed_rule        int64 []   2: an op with a seed of its own draws by it and the run's
+//                                      seed only; missing beside tpuest/seed: by its name as well
 //   tpuest/stream_position  int64 [2]  epoch, records consumed of it
 //   tpuest/goal             int64 [2]  an unfinished `steps: N`: the global step it ends at, N
 //   tpuest/cut              int64 [2]  in what a stop request alone saved: the step of the last
@@ -53,6 +55,7 @@ struct CutRun {
 // not cut.
 struct ResumePoint {
   std::optional<uint64_t> seed;
+  bool seeds_by_name = false;  // a seed without tpuest/seed_rule: the rule that the run began with
   StreamPosition position;
   std::optional<Goal> goal;
   // Only a stop request made this checkpoint: it is an extra, which no run without the request has.

@@ -108,6 +108,8 @@ struct InputContext {
   bool pad_last = false;
   uint64_t seed = 0;
   int threads = 1;  // input workers
+  // An op with a seed of its own draws by its name as well: the rule of older runs.
+  bool seeds_by_name = false;
 };
 using InputFn = std::function<std::unique_ptr<BatchStream>(const InputContext&)>;
 

@@ -84,7 +84,7 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   ThrowFaults(ValidateEvalSteps(args.steps, context_.OnTpu(Mode::kEval)));
   const int64_t batch_size = context_.BatchSize(Mode::kEval);
   const std::optional<SavedState> saved = model_.Find(args.checkpoint, OlderIf(args.allow_older));
-  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
+  const uint64_t seed = context_.Seed(saved ? saved->resume : ResumePoint());
   const std::unique_ptr<BatchStream> stream = context_.OpenBatches(input_fn, Mode::kEval, seed);
   if (stream->endless() && !args.steps) {
     throw Error(Code::kUsage,
@@ -129,7 +129,11 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
 // The others have trained the same variables, as was compared before the checkpoint: most need not
 // be sent.
 EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const {
-  EvaluateOrder order{.seed = seed, .label = args.label, .trained = {}, .variables = {}};
+  EvaluateOrder order{.seed = seed,
+                      .seeds_by_name = context_.seeds_by_name,
+                      .label = args.label,
+                      .trained = {},
+                      .variables = {}};
   for (const auto& [name, value] : model_.variables().tensors()) {
     if (context_.in_memory && IsAmong(context_.in_memory->tensors, name, value)) {
       order.trained.push_back(name);
@@ -148,6 +152,7 @@ void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order,
   FollowBatches(context_, model_, Mode::kEval,
                 {.input_fn = input_fn,
                  .seed = order.seed,
+                 .seeds_by_name = order.seeds_by_name,
                  .variables = order.variables,
                  .tables = std::move(tables)});
 }

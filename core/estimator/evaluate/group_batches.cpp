@@ -71,6 +71,7 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
   Group& group = *context.home.group;
   GroupBatches in_group(&group, mode);
   context.seed = batches.seed;
+  context.seeds_by_name = batches.seeds_by_name;
   const std::unique_ptr<BatchStream> stream =
       context.OpenBatches(batches.input_fn, mode, batches.seed);
   model.Take(stream->spec(), batches.variables, batches.tables, context.BatchSize(mode));

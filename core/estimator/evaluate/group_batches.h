@@ -43,6 +43,7 @@ void TakeOwnRows(const EstimatorContext& context, Mode mode, BatchStream& stream
 struct BatchesToFollow {
   const InputFn& input_fn;
   uint64_t seed = 0;
+  bool seeds_by_name = false;
   const std::map<std::string, Tensor>& variables;
   std::vector<std::shared_ptr<RowTable>> tables;  // those that training has
 };

@@ -199,6 +199,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
                   .partitions = context_.CoresIn(mode_),
                   .threads = context_.threads,
                   .seed = *context_.seed,
+                  .seeds_by_name = context_.seeds_by_name,
                   .device = context_.home.device_options,
                   .collective = made->is_spread ? context_.collective.get() : nullptr},
       .partitions = PartitionsOf(context_, mode_, *stream_, model)});

@@ -132,7 +132,9 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
   if (model_.is_spread()) {
     const bool needs_all = stream->spec().forwards || model_.needs_all_rows();
     if (!needs_all) TakeOwnRows(context_, Mode::kPredict, *stream);
-    in_group.Start(PredictOrder{.seed = *context_.seed, .variables = model_.variables().tensors()},
+    in_group.Start(PredictOrder{.seed = *context_.seed,
+                                .seeds_by_name = context_.seeds_by_name,
+                                .variables = model_.variables().tensors()},
                    stream->files());
     DealRows(*context_.home.group, model_.variables());
   }
@@ -145,9 +147,12 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
 }
 
 void Predictor::FollowChief(const InputFn& input_fn, const PredictOrder& order) {
-  FollowBatches(
-      context_, model_, Mode::kPredict,
-      {.input_fn = input_fn, .seed = order.seed, .variables = order.variables, .tables = {}});
+  FollowBatches(context_, model_, Mode::kPredict,
+                {.input_fn = input_fn,
+                 .seed = order.seed,
+                 .seeds_by_name = order.seeds_by_name,
+                 .variables = order.variables,
+                 .tables = {}});
 }
 
 void Predictor::RefuseBatchAxis() const {
@@ -159,7 +164,7 @@ void Predictor::RefuseBatchAxis() const {
 
 std::unique_ptr<BatchStream> Predictor::Load(const InputFn& input_fn, int64_t batch_size,
                                              const std::optional<SavedState>& saved) {
-  const uint64_t seed = context_.Seed(saved ? saved->resume.seed : std::nullopt);
+  const uint64_t seed = context_.Seed(saved ? saved->resume : ResumePoint());
   std::unique_ptr<BatchStream> stream = context_.OpenBatches(input_fn, Mode::kPredict, seed);
   model_.Load(stream->spec(), saved, batch_size);
   return stream;

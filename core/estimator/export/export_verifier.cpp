@@ -71,7 +71,9 @@ class Runner {
         args_({.graph = graph,
                .inputs = std::move(inputs),
                .fetches = Fetches(),
-               .options = {.threads = context.threads, .seed = seed}}),
+               .options = {.threads = context.threads,
+                           .seed = seed,
+                           .seeds_by_name = context.seeds_by_name}}),
         programs_(backends_, variables, args_) {}
 
   Outputs Run(const std::vector<Tensor>& feeds) {
@@ -151,7 +153,8 @@ class Verifier {
                              .batch_size = fixed.value_or(std::min(args_.records, kBatch)),
                              .pad_last = fixed.has_value(),
                              .seed = seed_,
-                             .threads = context_.threads};
+                             .threads = context_.threads,
+                             .seeds_by_name = context_.seeds_by_name};
     const std::unique_ptr<BatchStream> stream = context_.Open(args_.input_fn, input);
     spec_ = stream->spec();
     features_ = ReadBatches(*stream, args_.records);

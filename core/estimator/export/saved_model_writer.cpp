@@ -99,7 +99,7 @@ ExportResult SavedModelWriter::Write(const ExportArgs& args) {
     context_.home.log.Warning("batch_config is for API version 2, and this export is of version 1");
   }
   const SavedState saved = FindModel(args);
-  const uint64_t seed = context_.Seed(saved.resume.seed);
+  const uint64_t seed = context_.Seed(saved.resume);
   std::vector<Part> parts = BuildParts(args, &saved);
   Log& log = context_.home.log;
   for (const Part& part : parts) LogSignatures(part.signatures, log);

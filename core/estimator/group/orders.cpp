@@ -72,6 +72,7 @@ class OrderReader : public MessageReader {
 void Write(OrderWriter& writer, const StartOrder& order) {
   writer.Number(OrderKind::kStart);
   writer.Number(order.seed);
+  writer.Number(order.seeds_by_name);
   writer.Position(order.position);
   writer.Variables(order.variables);
 }
@@ -95,6 +96,7 @@ void Write(OrderWriter& writer, const CompareOrder& /*order*/) {
 void Write(OrderWriter& writer, const EvaluateOrder& order) {
   writer.Number(OrderKind::kEvaluate);
   writer.Number(order.seed);
+  writer.Number(order.seeds_by_name);
   writer.Text(order.label);
   writer.Number(static_cast<uint64_t>(order.trained.size()));
   for (const std::string& name : order.trained) writer.Text(name);
@@ -104,6 +106,7 @@ void Write(OrderWriter& writer, const EvaluateOrder& order) {
 void Write(OrderWriter& writer, const PredictOrder& order) {
   writer.Number(OrderKind::kPredict);
   writer.Number(order.seed);
+  writer.Number(order.seeds_by_name);
   writer.Variables(order.variables);
 }
 
@@ -183,7 +186,10 @@ WriteShardsOrder ReadShards(OrderReader& reader) {
 TrainOrder Read(OrderReader& reader) {
   switch (reader.Number<OrderKind>()) {
     case OrderKind::kStart: {
-      StartOrder order{.seed = reader.Number<uint64_t>(), .position = {}, .variables = {}};
+      StartOrder order{.seed = reader.Number<uint64_t>(),
+                       .seeds_by_name = reader.Number<bool>(),
+                       .position = {},
+                       .variables = {}};
       order.position = reader.Position();
       order.variables = reader.Variables();
       return order;
@@ -199,8 +205,11 @@ TrainOrder Read(OrderReader& reader) {
     case OrderKind::kCompare:
       return CompareOrder();
     case OrderKind::kEvaluate: {
-      EvaluateOrder order{
-          .seed = reader.Number<uint64_t>(), .label = {}, .trained = {}, .variables = {}};
+      EvaluateOrder order{.seed = reader.Number<uint64_t>(),
+                          .seeds_by_name = reader.Number<bool>(),
+                          .label = {},
+                          .trained = {},
+                          .variables = {}};
       order.label = reader.Text();
       for (auto left = reader.Number<uint64_t>(); left > 0; --left) {
         order.trained.emplace_back(reader.Text());
@@ -209,7 +218,9 @@ TrainOrder Read(OrderReader& reader) {
       return order;
     }
     case OrderKind::kPredict: {
-      PredictOrder order{.seed = reader.Number<uint64_t>(), .variables = {}};
+      PredictOrder order{.seed = reader.Number<uint64_t>(),
+                         .seeds_by_name = reader.Number<bool>(),
+                         .variables = {}};
       order.variables = reader.Variables();
       return order;
     }

@@ -20,6 +20,7 @@ namespace tpuest {
 // Training begins, or goes on at another place after a rollback.
 struct StartOrder {
   uint64_t seed = 0;
+  bool seeds_by_name = false;
   StreamPosition position;  // of the input
   std::map<std::string, Tensor> variables;
 };
@@ -44,6 +45,7 @@ struct CompareOrder {};
 // EndBatchesOrder, which may be before the input's end.
 struct EvaluateOrder {
   uint64_t seed = 0;
+  bool seeds_by_name = false;
   std::string label;  // EvaluateArgs::label
   // The variables: by name those that have the values of training's, and tables that are
   // training's by the names of their weights; and the others.
@@ -54,6 +56,7 @@ struct EvaluateOrder {
 // A prediction begins, as an evaluation does.
 struct PredictOrder {
   uint64_t seed = 0;
+  bool seeds_by_name = false;
   std::map<std::string, Tensor> variables;
 };
 

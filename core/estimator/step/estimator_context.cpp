@@ -44,12 +44,13 @@ SavedState EstimatorContext::Checkpoint(const std::string& path) const {
   return saved;
 }
 
-uint64_t EstimatorContext::Seed(const std::optional<uint64_t>& saved) {
+uint64_t EstimatorContext::Seed(const ResumePoint& saved) {
   if (seed) return *seed;
+  seeds_by_name = saved.seeds_by_name;
   if (options.run_config.tf_random_seed) {
     seed = static_cast<uint64_t>(*options.run_config.tf_random_seed);
-  } else if (saved) {
-    seed = saved;
+  } else if (saved.seed) {
+    seed = saved.seed;
   } else {
     std::random_device device;
     seed = device();
@@ -134,7 +135,8 @@ std::unique_ptr<BatchStream> EstimatorContext::OpenBatches(const InputFn& input_
                                                         .batch_size = rows,
                                                         .batches = BatchesIn(options, mode),
                                                         .seed = run_seed,
-                                                        .threads = threads});
+                                                        .threads = threads,
+                                                        .seeds_by_name = seeds_by_name});
   if (mode != Mode::kTrain || !FillsUp(mode)) return stream;
   return FilledUp(std::move(stream), rows, BatchSize(mode));
 }

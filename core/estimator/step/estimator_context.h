@@ -21,6 +21,7 @@ struct EstimatorContext {
   bool model_dir_is_temporary = false;
   int threads = 1;
   std::optional<uint64_t> seed;                      // settled by the first mode that runs
+  bool seeds_by_name = false;                        // so is this (ResumePoint)
   std::shared_ptr<Collective> collective = nullptr;  // of home.group, for training
   std::shared_ptr<RowOwners> row_owners = nullptr;   // of home.group
 
@@ -32,7 +33,7 @@ struct EstimatorContext {
   // LoadCheckpoint's.
   [[nodiscard]] SavedState Checkpoint(const std::string& path) const;
   // The run's seed: tf_random_seed, else the checkpoint's, else one that is drawn and printed.
-  uint64_t Seed(const std::optional<uint64_t>& saved);
+  uint64_t Seed(const ResumePoint& saved);
   // Whether the mode runs on TPU: evaluation may not.
   [[nodiscard]] bool OnTpu(Mode mode) const;
   // The replicas that the mode runs on.

@@ -105,6 +105,7 @@ std::optional<NotFiniteTensor> FirstNotFinite(const EstimatorContext& context,
   CompileOptions options = CompileOptionsOf(context);
   options.collective = nullptr;
   options.seed = seed;
+  if (!context.seed) options.seeds_by_name = saved->resume.seeds_by_name;
   const std::vector<Tensor> inputs = InputsOf(*model, batch);
   StepProgram program(context.home.backends_alone(), variables,
                       {.graph = *model->graph,

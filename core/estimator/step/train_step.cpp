@@ -15,6 +15,7 @@ CompileOptions CompileOptionsOf(const EstimatorContext& context) {
           .partitions = context.CoresIn(Mode::kTrain),
           .threads = context.threads,
           .seed = context.seed.value_or(0),
+          .seeds_by_name = context.seeds_by_name,
           .steps_per_call = StepsPerCall(*context.options.run_config.tpu_config.loop),
           .device = context.home.device_options,
           .collective = context.collective.get()};

@@ -131,7 +131,7 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
   if (newest) newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
   if (newest && IsLast(length, *newest)) {
     // The same command fails on an input that is gone, whether anything is left to train or not.
-    (void)OpenInput(input_fn, context_.Seed(newest->resume.seed));
+    (void)OpenInput(input_fn, context_.Seed(newest->resume));
     return AlreadyDone(length, *newest, lock != nullptr);
   }
   return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
@@ -183,7 +183,8 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   if (rollback.times > 0) plan.resume.position = rollback.position;
   cut_ = plan.resume.cut;
   is_restored_ = plan.newest.has_value();
-  plan.resume.seed = context_.Seed(plan.resume.seed);
+  plan.resume.seed = context_.Seed(plan.resume);
+  plan.resume.seeds_by_name = context_.seeds_by_name;
   // Rows that another program's checkpoint does not have are drawn as this run's.
   if (plan.newest && !plan.newest->resume.seed) plan.newest->resume.seed = plan.resume.seed;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, *plan.resume.seed);
@@ -246,9 +247,10 @@ void Trainer::StartWorkers(const BatchStream& stream) {
   if (group == nullptr) return;
   variables_.OnSharedHomecoming(
       [group](const std::string& name) { GiveOrder(*group, BringHomeOrder{.variable = name}); });
-  GiveOrder(*group,
-            StartOrder{
-                .seed = *context_.seed, .position = starts_at_, .variables = WithSeen(variables_)});
+  GiveOrder(*group, StartOrder{.seed = *context_.seed,
+                               .seeds_by_name = context_.seeds_by_name,
+                               .position = starts_at_,
+                               .variables = WithSeen(variables_)});
   group->Agree("input", InputFilesText(stream.files()));
   DealRows(*group, variables_);
   DealLines(*group, variables_);
@@ -279,6 +281,7 @@ SavedState Trainer::InMemory(const std::string& prefix) const {
   saved.tables = variables_.tables();
   saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   saved.resume.seed = context_.seed;
+  saved.resume.seeds_by_name = context_.seeds_by_name;
   saved.resume.cut = cut_;
   return saved;
 }

@@ -101,6 +101,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
   Group& group = *context_.home.group;
   group.At(Phase::kPreparing);
   context_.seed = start.seed;
+  context_.seeds_by_name = start.seeds_by_name;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
   TrainStep& step = StepFor(stream->spec());
   const std::optional<RowKeeping> keeping = context_.RowsKept();

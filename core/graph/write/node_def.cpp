@@ -1,5 +1,6 @@
 #include "core/graph/write/node_def.h"
 
+#include "core/graph/draw_of_seed.h"
 #include "core/graph/write/map_function.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"
@@ -46,7 +47,7 @@ void WriteNode(const Node& node, pb::NodeDef& out) {
   for (const Value& input : node.inputs()) out.add_input(input.name());
   for (const Node* const control : node.control_inputs()) out.add_input("^" + control->name());
   for (const auto& [name, value] : node.attrs()) {
-    if (name == kOwnRows || name == kRowsOf) continue;
+    if (name == kOwnRows || name == kRowsOf || name == kDrawOfSeed) continue;
     WriteAttr(value, (*out.mutable_attr())[name]);
   }
 }

@@ -131,8 +131,9 @@ Value CenterCrop::Apply(LayerContext& context, Value x) const {
 namespace {
 
 // A number for each image, uniform in [0, 1): float32 [batch, 1, 1, 1], whatever the precision.
-Value UniformEach(Value x, const Seed& seed) {
-  return DrawUniform(ops::Slice(x, {0, 0, 0, 0}, {-1, 1, 1, 1}), seed);
+// Several draws of a layer are numbered from 0.
+Value UniformEach(Value x, const Seed& seed, int64_t draw = 0) {
+  return DrawUniform(ops::Slice(x, {0, 0, 0, 0}, {-1, 1, 1, 1}), seed, draw);
 }
 
 struct Bounds {
@@ -165,8 +166,8 @@ Bounds PartsOf(const LayerScope& layer, const Factor& factor, std::string_view w
 }
 
 // A number for each image between bounds: [batch, 1, 1, 1].
-Value DrawEach(Value x, const Bounds& bounds, const Seed& seed) {
-  return ops::AddV2(ops::Mul(UniformEach(x, seed), bounds.high - bounds.low), bounds.low);
+Value DrawEach(Value x, const Bounds& bounds, const Seed& seed, int64_t draw = 0) {
+  return ops::AddV2(ops::Mul(UniformEach(x, seed, draw), bounds.high - bounds.low), bounds.low);
 }
 
 // The images under a transform each; the numbers are [batch, 1, 1, 1].
@@ -204,12 +205,13 @@ Value RandomCrop::Apply(LayerContext& context, Value x) const {
     return layer.Output(ResizedMiddle(x, size, target, "bilinear"));
   }
   // The first row, or column: every one as often.
-  const auto first = [&](int64_t left_out) {
-    const Value any = ops::Floor(ops::Mul(UniformEach(x, seed), static_cast<double>(left_out + 1)));
+  const auto first = [&](int64_t left_out, int64_t draw) {
+    const Value uniform = UniformEach(x, seed, draw);
+    const Value any = ops::Floor(ops::Mul(uniform, static_cast<double>(left_out + 1)));
     return ops::Minimum(any, static_cast<double>(left_out));
   };
-  const Value top = first(rows);
-  const Value left = first(columns);
+  const Value top = first(rows, 0);
+  const Value left = first(columns, 1);
   const Value zero = ops::Mul(top, 0.0);
   const Value one = ops::AddV2(zero, 1.0);
   return layer.Output(Transformed(x, {one, zero, left, zero, one, top}, target,
@@ -221,7 +223,7 @@ Value RandomFlip::Apply(LayerContext& context, Value x) const {
   (void)layer.Channels(x, 4);
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
-  const auto flip = [this](Value image, size_t axis) {
+  const auto flip = [this](Value image, size_t axis, int64_t draw) {
     ops::StridedSliceOptions turned{.begin = {0, 0, 0, 0},
                                     .end = {0, 0, 0, 0},
                                     .strides = {1, 1, 1, 1},
@@ -229,12 +231,12 @@ Value RandomFlip::Apply(LayerContext& context, Value x) const {
                                     .end_mask = 15};
     turned.strides[axis] = -1;
     const Value half = image.graph().ScalarOf(DType::kFloat, 0.5, "half");
-    const Value flips = ops::Greater(UniformEach(image, seed), half);
+    const Value flips = ops::Greater(UniformEach(image, seed, draw), half);
     return ops::SelectV2(flips, ops::StridedSlice(image, turned), image);
   };
   Value y = x;
-  if (mode != "vertical") y = flip(y, 2);
-  if (mode != "horizontal") y = flip(y, 1);
+  if (mode != "vertical") y = flip(y, 2, 0);
+  if (mode != "horizontal") y = flip(y, 1, 1);
   return layer.Output(y);
 }
 
@@ -267,7 +269,7 @@ Value RandomTranslation::Apply(LayerContext& context, Value x) const {
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
   const Value y_offset = ops::Mul(DrawEach(x, down, seed), -static_cast<double>(size.height));
-  const Value x_offset = ops::Mul(DrawEach(x, right, seed), -static_cast<double>(size.width));
+  const Value x_offset = ops::Mul(DrawEach(x, right, seed, 1), -static_cast<double>(size.width));
   const Value zero = ops::Mul(y_offset, 0.0);
   const Value one = ops::AddV2(zero, 1.0);
   return layer.Output(
@@ -283,7 +285,7 @@ Value RandomZoom::Apply(LayerContext& context, Value x) const {
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
   const Value y_zoom = DrawEach(x, {1 + high.low, 1 + high.high}, seed);
-  const Value x_zoom = wide ? DrawEach(x, {1 + wide->low, 1 + wide->high}, seed) : y_zoom;
+  const Value x_zoom = wide ? DrawEach(x, {1 + wide->low, 1 + wide->high}, seed, 1) : y_zoom;
   const auto offset = [](Value zoom, int64_t side) {
     return ops::Mul(ops::Sub(1.0, zoom), static_cast<double>(side - 1) / 2);
   };

@@ -39,7 +39,7 @@ TEST_CASE("a checkpoint holds variables, slots and global_step under TensorFlow'
   CHECK(reader.Names() == std::vector<std::string>{"dense/bias", "dense/bias/Momentum",
                                                    "dense/kernel", "dense/kernel/Momentum",
                                                    "global_step", "noise", "tpuest/seed",
-                                                   "tpuest/stream_position"});
+                                                   "tpuest/seed_rule", "tpuest/stream_position"});
   CHECK(reader.DTypeOf("global_step") == DType::kInt64);
   CHECK(*reader.Read("global_step").data<int64_t>() == 3);
 }

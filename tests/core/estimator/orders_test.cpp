@@ -63,9 +63,13 @@ Variables WithFlippedBit() {
 TEST_CASE("an order arrives as it was given") {
   const auto thrown = RunTwo(
       [](Group& chief) {
-        GiveOrder(chief, StartOrder{.seed = 5, .position = {2, 30}, .variables = SomeVariables()});
+        GiveOrder(chief, StartOrder{.seed = 5,
+                                    .seeds_by_name = true,
+                                    .position = {2, 30},
+                                    .variables = SomeVariables()});
         GiveOrder(chief, StepsOrder{.global_step = 7, .steps = 3, .after = {2, 42}});
         GiveOrder(chief, EvaluateOrder{.seed = 6,
+                                       .seeds_by_name = true,
                                        .label = "test",
                                        .trained = {"dense/slot", "step"},
                                        .variables = SomeVariables()});
@@ -82,6 +86,7 @@ TEST_CASE("an order arrives as it was given") {
       [](Group& worker) {
         const auto start = std::get<StartOrder>(TakeOrder(worker));
         CHECK(start.seed == 5);
+        CHECK(start.seeds_by_name);
         CHECK(start.position == StreamPosition{2, 30});
         REQUIRE(start.variables.size() == 3);
         CHECK(*start.variables.at("global_step").data<int64_t>() == 7);
@@ -93,6 +98,7 @@ TEST_CASE("an order arrives as it was given") {
         CHECK(steps.after == StreamPosition{2, 42});
         const auto evaluation = std::get<EvaluateOrder>(TakeOrder(worker));
         CHECK(evaluation.seed == 6);
+        CHECK(evaluation.seeds_by_name);
         CHECK(evaluation.label == "test");
         CHECK(evaluation.trained == std::vector<std::string>{"dense/slot", "step"});
         CHECK(evaluation.variables.size() == 3);

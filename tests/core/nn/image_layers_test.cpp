@@ -148,6 +148,12 @@ TEST_CASE("random layers change each image by itself, and none in evaluation") {
   CHECK(changed(RandomBrightness{.factor = 0.1}) > 50);
 }
 
+TEST_CASE("a layer with a seed draws for each of its axes by itself") {
+  CHECK(Different(Of(RandomFlip{.seed = 7}, Many(), true), 20).size() == 4);
+  const RandomCrop crop{.height = 2, .width = 3, .seed = 7};
+  CHECK(Different(Of(crop, Many(), true), 6).size() == 9);
+}
+
 TEST_CASE("what random layers draw does not depend on the precision") {
   // Quarters of whole numbers below 64 are the same in bfloat16.
   const Image images = Many();

@@ -244,6 +244,25 @@ TEST_CASE("a layer with another seed draws another mask") {
   CHECK(mask(0) != mask(std::nullopt));
 }
 
+TEST_CASE("two layers with one seed draw one mask, and without seeds two") {
+  const auto masks = [](const Seed& first, const Seed& second) {
+    Session session;
+    LayerContext context{.graph = session.graph(), .training = true};
+    const Value x = session.Const({1, 64}, std::vector<float>(64, 1));
+    const Value y = SpatialDropout1D{.rate = 0.5, .seed = first}.Apply(
+        context, session.Const({1, 1, 64}, std::vector<float>(64, 1)));
+    return std::pair(session.Floats(y),
+                     session.Floats(Dropout{.rate = 0.5, .seed = second}.Apply(context, x)));
+  };
+  for (const int64_t seed : {int64_t{0}, int64_t{-1}, int64_t{1} << 40}) {
+    const auto [first, second] = masks(seed, seed);
+    CHECK(first == second);
+    CHECK(masks(seed, seed + 1).second != second);
+  }
+  const auto [first, second] = masks({}, {});
+  CHECK(first != second);
+}
+
 TEST_CASE("dropout does nothing outside training and at rate 0") {
   const std::vector<float> same(200, 3);
   CHECK(Dropped("dropout", false) == same);

@@ -131,6 +131,65 @@ TEST_CASE("integers fill their range and nothing else") {
   CHECK(std::set<int32_t>(values.begin(), values.end()) == std::set<int32_t>{-2, -1, 0, 1, 2});
 }
 
+// Eight numbers of an op with these attributes in a run of the seed 7.
+struct Seeded {
+  std::string name = "noise";
+  int64_t seed = 0;
+  int64_t seed2 = 0;
+  bool seeds_by_name = false;
+  uint64_t run_seed = 7;
+};
+std::vector<double> DrawnBySeed(std::string_view op, const Seeded& seeded) {
+  Graph graph(TestRegistry());
+  const Value value = graph.Add(
+      op, {ops::Int32s(graph, {8})},
+      {{"dtype", DType::kFloat}, {"seed", seeded.seed}, {"seed2", seeded.seed2}}, seeded.name);
+  VariableStore variables;
+  const StepFeeds none;
+  const auto program = MakeCpuBackend()->Compile(
+      {.graph = &graph, .fetches = {value}},
+      {.seed = seeded.run_seed, .seeds_by_name = seeded.seeds_by_name}, variables);
+  const Tensor drawn = program->Run({&none, 1})[0].fetches[0][0];
+  std::vector<double> values;
+  for (int64_t i = 0; i < drawn.elements(); ++i) values.push_back(drawn.AsDouble(i));
+  return values;
+}
+
+TEST_CASE("ops with one pair of seeds draw the same numbers, whatever their names") {
+  constexpr int64_t kLarge = int64_t{1} << 40;
+  for (const std::string_view op : {"RandomUniform", "RandomStandardNormal", "TruncatedNormal"}) {
+    std::set<std::vector<double>> different;
+    const std::vector<std::pair<int64_t, int64_t>> pairs = {
+        {87654321, 0}, {87654321, 1}, {87654321, -1}, {87654321, kLarge}, {0, 1}, {1, 0}};
+    for (const auto& [seed, seed2] : pairs) {
+      const Seeded one{.name = "a", .seed = seed, .seed2 = seed2};
+      Seeded other = one;
+      other.name = "b";
+      CHECK(DrawnBySeed(op, one) == DrawnBySeed(op, other));
+      different.insert(DrawnBySeed(op, one));
+      other.run_seed = 8;
+      different.insert(DrawnBySeed(op, other));
+    }
+    CHECK(different.size() == 2 * pairs.size());
+  }
+}
+
+TEST_CASE("an op without seeds draws by its name, and so does one with seeds in an old run") {
+  const auto words = [](std::string_view name) {
+    std::vector<double> values;
+    for (uint64_t i = 0; i < 8; ++i) {
+      const RandomKey key{.seed = 7, .name = Fingerprint64(name)};
+      values.push_back(static_cast<double>(UniformFloat(Philox(key, 0, i / 4)[i % 4])));
+    }
+    return values;
+  };
+  const std::string_view op = "RandomUniform";
+  CHECK(DrawnBySeed(op, {.name = "a"}) == words("a"));
+  CHECK(DrawnBySeed(op, {.name = "a", .seeds_by_name = true}) == words("a"));
+  const Seeded old{.name = "a", .seed = 87654321, .seed2 = -3, .seeds_by_name = true};
+  CHECK(DrawnBySeed(op, old) == words("a/87654321/-3"));
+}
+
 TEST_CASE("a tensor without a batch axis is the same on every replica") {
   Graph graph(TestRegistry());
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim}, "x");
