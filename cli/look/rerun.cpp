@@ -7,6 +7,7 @@
 #include "core/base/files.h"
 #include "core/estimator/checkpoint/checkpoint_name.h"
 #include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/checkpoint/saved_state.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/increment.h"
 
@@ -48,6 +49,12 @@ Invocation InvocationFor(const Invocation& given, const NamedRun& run, const std
   invocation.key_flags.push_back(
       {given.command, "run_config.save_checkpoints_steps", "1000000000"});
   return invocation;
+}
+
+bool SeedsByName(const NamedRun& run) {
+  const std::optional<std::string> of =
+      run.checkpoint ? run.checkpoint : LatestCheckpoint(run.model_dir);
+  return of && tpuest::SeedsByName(*of);
 }
 
 class StopAt final : public SessionRunHook {
@@ -106,6 +113,7 @@ Rerun::Rerun(const Invocation& invocation, const NamedRun& run,
       Borrow(*from, folder_);
     }
     session_ = std::make_unique<Session>(invocation_, sources);
+    if (!from && SeedsByName(run)) session_->estimator().StartByNames();
     if (session_->job().train_spec) return;
     throw Error(Code::kUsage, "the run's job has no train_spec, so no step can be trained again");
   } catch (...) {

@@ -147,6 +147,8 @@ Estimator::Estimator(ModelFn model_fn, EstimatorOptions options, const Estimator
 
 Estimator::~Estimator() = default;
 
+void Estimator::StartByNames() { impl_->context.starts_by_name = true; }
+
 TrainResult Estimator::Train(const InputFn& input_fn, const TrainLength& length,
                              const TrainHooks& hooks) {
   TrainResult result = impl_->trainer.Train(input_fn, length, hooks);

@@ -34,6 +34,9 @@ class Estimator {
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
 
+  // Lets a run without a checkpoint begin under the first rule for ops with a seed of their own
+  // (ResumePoint::seeds_by_name), so that an older run can be trained again from its start.
+  void StartByNames();
   // Trains; resumes model_dir if it holds a checkpoint. Errors as Trainer::Train's.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
                     const TrainHooks& hooks = {});

@@ -238,6 +238,15 @@ ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
   return point;
 }
 
+bool SeedsByName(const std::string& prefix) {
+  try {
+    const BundleReader reader(prefix);
+    return reader.Has(kSeed) && !reader.Has(kSeedRule);
+  } catch (const Error&) {
+    return false;  // damage is told by who reads it
+  }
+}
+
 bool IsExtra(const std::string& prefix) {
   try {
     return BundleReader(prefix, /*as_written=*/true).Has(kCut);

@@ -104,6 +104,9 @@ struct SavedState {
 // What is wrong with the files of a checkpoint; nullopt: all of it can be read.
 [[nodiscard]] std::optional<std::string> DamageOf(const std::string& prefix);
 
+// Whether the run of this checkpoint has the first rule for ops with a seed of their own
+// (ResumePoint::seeds_by_name); of a damaged one: no.
+[[nodiscard]] bool SeedsByName(const std::string& prefix);
 // Whether only a stop request made this checkpoint; of a damaged one: no.
 [[nodiscard]] bool IsExtra(const std::string& prefix);
 // LatestCheckpoint, but for an extra the one before it; nullopt where there is none.

@@ -46,7 +46,7 @@ SavedState EstimatorContext::Checkpoint(const std::string& path) const {
 
 uint64_t EstimatorContext::Seed(const ResumePoint& saved) {
   if (seed) return *seed;
-  seeds_by_name = saved.seeds_by_name;
+  seeds_by_name = saved.seed ? saved.seeds_by_name : starts_by_name;
   if (options.run_config.tf_random_seed) {
     seed = static_cast<uint64_t>(*options.run_config.tf_random_seed);
   } else if (saved.seed) {

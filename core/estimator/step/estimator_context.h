@@ -22,6 +22,7 @@ struct EstimatorContext {
   int threads = 1;
   std::optional<uint64_t> seed;                      // settled by the first mode that runs
   bool seeds_by_name = false;                        // so is this (ResumePoint)
+  bool starts_by_name = false;                       // seeds_by_name of a run without a checkpoint
   std::shared_ptr<Collective> collective = nullptr;  // of home.group, for training
   std::shared_ptr<RowOwners> row_owners = nullptr;   // of home.group
 

@@ -99,6 +99,27 @@ TEST_CASE("a run whose checkpoint has no seed_rule goes on by the names of its o
   CHECK(CheckpointBytes(TrainSeeded(folder.File("cut"), 3)) == CheckpointBytes(whole));
 }
 
+TEST_CASE("an old run is trained again from its start by the names of its ops") {
+  const TemporaryFolder folder;
+  const auto again = [&](const std::string& name) {
+    Home home;
+    Estimator estimator(SeededModel, Options(folder.File(name)), home.get());
+    estimator.StartByNames();
+    return estimator.Train(RangeInput({}), {.max_steps = 3}).checkpoint;
+  };
+  const std::string old = again("old");
+  CHECK(SeedsByName(old));
+  DrawnSums sums = {};
+  for (uint64_t step = 0; step < 3; ++step) sums = Plus(sums, "one/uniform/1/2", step);
+  CHECK(SumsOf(old, "one") == sums);
+  const std::string other = TrainSeeded(folder.File("new"), 1);
+  CHECK(!SeedsByName(other));
+  CHECK(!SeedsByName(folder.File("missing")));
+  // A checkpoint in the folder has the last word.
+  const std::string whole = TrainSeeded(folder.File("whole"), 3);
+  CHECK(CheckpointBytes(again("new")) == CheckpointBytes(whole));
+}
+
 TEST_CASE("a run with seeds is the same in one piece and in three") {
   const TemporaryFolder folder;
   const std::string whole = TrainSeeded(folder.File("whole"), 6);
