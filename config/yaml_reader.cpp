@@ -5,10 +5,12 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <array>
 #include <istream>
 #include <sstream>
 
+#include "config/surrogate_pairs.h"
 #include "config/yaml_builder.h"
 #include "config/yaml_text.h"
 #include "core/base/text.h"
@@ -40,9 +42,17 @@ constexpr std::array<Wording, 9> kWordings = {{
     {"illegal block entry", "a list item cannot stand here", ""},
 }};
 
+// The byte of the text that yaml-cpp means, who reads one escape in place of each pair.
+size_t OffsetOf(const YAML::Mark& mark, const YamlText& text, const SurrogatePairs& pairs) {
+  if (mark.column < 0) return text.Offset(mark.line, 0);
+  const size_t offset = pairs.Offset(text.Offset(mark.line, 0), static_cast<size_t>(mark.column));
+  return std::min(offset, text.text().size());
+}
+
 class Handler final : public YAML::EventHandler {
  public:
-  Handler(const YamlText& text, YamlBuilder& builder) : text_(text), builder_(builder) {}
+  Handler(const YamlText& text, const SurrogatePairs& pairs, YamlBuilder& builder)
+      : text_(text), pairs_(pairs), builder_(builder) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) return;
@@ -75,9 +85,7 @@ class Handler final : public YAML::EventHandler {
   void OnMapEnd() override { builder_.Close(); }
 
  private:
-  [[nodiscard]] size_t At(const YAML::Mark& mark) const {
-    return text_.Offset(mark.line, mark.column);
-  }
+  [[nodiscard]] size_t At(const YAML::Mark& mark) const { return OffsetOf(mark, text_, pairs_); }
 
   // yaml-cpp gives "?" to what is plain and "!" to what is quoted.
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) const {
@@ -88,8 +96,38 @@ class Handler final : public YAML::EventHandler {
   }
 
   const YamlText& text_;
+  const SurrogatePairs& pairs_;
   YamlBuilder& builder_;
   int documents_ = 0;
+};
+
+// Notes where double quotes open, and nothing else.
+class QuoteFinder final : public YAML::EventHandler {
+ public:
+  explicit QuoteFinder(const YamlText& text) : text_(text) {}
+
+  [[nodiscard]] const std::vector<size_t>& quotes() const { return quotes_; }
+
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {
+    const size_t start = text_.SkipAnchor(text_.Offset(mark.line, mark.column));
+    const bool is_quote = start < text_.text().size() && text_.text()[start] == '"';
+    if (tag == "!" && is_quote) quotes_.push_back(start);
+  }
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+ private:
+  const YamlText& text_;
+  std::vector<size_t> quotes_;
 };
 
 // The tab among the blanks that a line starts with, or npos.
@@ -98,7 +136,8 @@ size_t TabInIndentation(std::string_view line) {
   return tab == line.find_first_not_of(' ') ? tab : std::string_view::npos;
 }
 
-Error SyntaxError(const YAML::Exception& error, const YamlText& text) {
+Error SyntaxError(const YAML::Exception& error, const YamlText& text,
+                  const SurrogatePairs& pairs = {}) {
   const size_t tab = TabInIndentation(text.Line(error.mark.line));
   if (tab != std::string_view::npos) {
     const size_t offset = text.Offset(error.mark.line, static_cast<int>(tab));
@@ -111,19 +150,35 @@ Error SyntaxError(const YAML::Exception& error, const YamlText& text) {
     message = wording.ours;
     hint = wording.hint;
   }
-  return Error(Code::kUsage, message, hint)
-      .At(text.PlaceOf(text.Offset(error.mark.line, error.mark.column)));
+  return Error(Code::kUsage, message, hint).At(text.PlaceOf(OffsetOf(error.mark, text, pairs)));
+}
+
+void ReadEvents(const std::string& text, YAML::EventHandler& handler) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  while (parser.HandleNextDocument(handler)) continue;
+}
+
+// Only yaml-cpp knows which quotes are quotes: the text is read once more to find them.
+SurrogatePairs FindSurrogatePairs(const YamlText& text) {
+  if (!HasSurrogateEscape(text.text())) return {};
+  QuoteFinder finder(text);
+  try {
+    ReadEvents(WithoutSurrogates(text.text()), finder);
+  } catch (const YAML::Exception& error) {
+    throw SyntaxError(error, text);
+  }
+  return {text, finder.quotes()};
 }
 
 Node Parse(const YamlText& text, const Origin& origin, Faults& faults) {
+  const SurrogatePairs pairs = FindSurrogatePairs(text);
   YamlBuilder builder(text, origin, faults);
-  Handler handler(text, builder);
+  Handler handler(text, pairs, builder);
   try {
-    std::istringstream stream(text.text());
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(handler)) continue;
+    ReadEvents(pairs.Joined(text.text()), handler);
   } catch (const YAML::Exception& error) {
-    throw SyntaxError(error, text);
+    throw SyntaxError(error, text, pairs);
   }
   return builder.TakeRoot();
 }

@@ -112,6 +112,51 @@ TEST_CASE("columns count characters, not bytes") {
   CHECK(FaultLines(outcome) == "2:21 duplicate key 'é'\n");
 }
 
+TEST_CASE("a surrogate pair of JSON in double quotes is one character") {
+  const auto name = [](const std::string& text) {
+    const Outcome outcome = ReadSample("version: 1\nname: " + text + "\n");
+    CHECK(FaultLines(outcome).empty());
+    return outcome.job.name;
+  };
+  CHECK(name(R"("a\ud83d\ude00b")") == "a\U0001f600b");
+  CHECK(name(R"("\uD83D\uDE00\ud800\udc00\udbff\udfff")") == "\U0001f600\U00010000\U0010ffff");
+  CHECK(name(R"("\u00e9\ue03d\ue600")") == "\u00e9\ue03d\ue600");
+  CHECK(name("&n \"a\n  \\ud83d\\ude00\"") == "a \U0001f600");
+  // Elsewhere a backslash is a backslash.
+  CHECK(name(R"("\\ud83d\\ude00 \ud83d\ude00")") == R"(\ud83d\ude00 )"
+                                                    "\U0001f600");
+  CHECK(name(R"('\ud83d\ude00')") == R"(\ud83d\ude00)");
+  CHECK(name(R"(x"\ud83d\ude00" # "\ud83d)") == R"(x"\ud83d\ude00")");
+  CHECK(name("|-\n  \"\\ud83d\"") == R"("\ud83d")");
+  CHECK(ReadSample(R"({"version": 1, "params": {"\ud83d\ude00": [1, 2]}})")
+            .job.params.contains("\U0001f600"));
+}
+
+TEST_CASE("half of a surrogate pair is refused where it stands") {
+  const auto faults = [](const std::string& text) {
+    return FaultLines(ReadSample("version: 1\nname: " + text + "\n"));
+  };
+  CHECK(faults(R"("a\ud83d")") ==
+        "2:9 '\\ud83d' is half of a surrogate pair, without its other half\n");
+  CHECK(faults(R"("\ude00\ud83d")") ==
+        "2:8 '\\ude00' is half of a surrogate pair, without its other half\n");
+  CHECK(faults(R"("\ud83d\ud83d\ude00")") ==
+        "2:8 '\\ud83d' is half of a surrogate pair, without its other half\n");
+  CHECK(faults(R"("\ud83d \ude00")") ==
+        "2:8 '\\ud83d' is half of a surrogate pair, without its other half\n");
+  CHECK(faults(R"("\ud83d\u0041")") ==
+        "2:8 '\\ud83d' is half of a surrogate pair, without its other half\n");
+}
+
+TEST_CASE("surrogate pairs before a fault do not move its place") {
+  CHECK(FaultLines(ReadSample(
+            "{version: 1, name: \"\\ud83d\\ude00\\ud83d\\ude00\",\n"
+            " params: {\"\\ud83d\\ude00\": [1], \"\\ud83d\\ude00\": [2]}, batch: x}\n")) ==
+        "2:32 duplicate key '\U0001f600'\n2:61 batch: expected an integer, found 'x'\n");
+  CHECK(FaultLines(ReadSample("version: 1\nname: \"\\ud83d\\ude00\\q\"\n")) ==
+        "2:22 not YAML: unknown escape character: q\n");
+}
+
 TEST_CASE("text that is not UTF-8 is refused at its first wrong byte") {
   const auto faults = [](std::string_view text) { return FaultLines(ReadSample(text)); };
   CHECK(faults("version: 1\nname: a\xFF\n") == "2:8 byte 0xff is not UTF-8\n");
