@@ -41,13 +41,16 @@ struct CsvColumns {
 
 // The least type of int32, int64, float32, float64, string that `before` (kInvalid: none yet) and
 // this text fit; `before` where the text is empty or na_value. As make_csv_dataset has it
-// (TensorFlow's _infer_type): "nan" is a string.
+// (TensorFlow's _infer_type): "nan" is a string. "+1" is a float32, since decode_csv refuses it in
+// the int32 column that make_csv_dataset makes of it.
 [[nodiscard]] DType InferCsvType(std::string_view text, std::string_view na_value, DType before);
 // Ends inference: types that the rows left open are strings, and defaults are 0 or "".
 void FinishInference(CsvColumns& columns);
 
 // Parses `text`, spaces around it allowed, and puts the number's 4 or 8 bytes at the start of
 // `bits`; false if it is not a number of that type. dtype is int32, int64, float32 or float64.
+// Takes what decode_csv takes, but for blanks alone (0 there) and what rounds to infinity; a
+// number may be longer than its 31 characters.
 [[nodiscard]] bool ParseCsvNumber(std::string_view text, DType dtype, uint64_t& bits);
 
 // The words of a message for a type: "a whole number (int32)", "a number (float32)".

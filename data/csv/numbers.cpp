@@ -3,6 +3,7 @@
 #include <fast_float/fast_float.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -12,8 +13,9 @@
 namespace tpuest {
 namespace {
 
+// Without the spaces of C's isspace around it, as decode_csv strips them.
 std::string_view Trimmed(std::string_view text) {
-  const auto is_space = [](char c) { return c == ' ' || c == '\t'; };
+  const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
@@ -24,10 +26,10 @@ void Store(T value, uint64_t& bits) {
   std::memcpy(&bits, &value, sizeof(value));
 }
 
-// The digits are read by hand, since from_chars refuses a leading '+'.
+// Digits after at most a minus: decode_csv takes a plus before real numbers only.
 bool ParseWhole(std::string_view text, int64_t& value) {
   const bool negative = text.starts_with('-');
-  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (negative) text.remove_prefix(1);
   if (text.empty()) return false;
   while (text.size() > 1 && text.front() == '0') text.remove_prefix(1);
   if (text.size() > 19) return false;  // 19 digits fit in 64 bits without a sign
@@ -42,20 +44,41 @@ bool ParseWhole(std::string_view text, int64_t& value) {
   return true;
 }
 
-bool SaysInfinite(std::string_view text) {
-  return text.find_first_of("iI") != std::string_view::npos;
+// The value of "0x1f", which decode_csv reads as a real number: whole hexadecimal digits. Without
+// its sign.
+template <class T>
+bool ParseHex(std::string_view text, T& value) {
+  if (!text.starts_with("0x") && !text.starts_with("0X")) return false;
+  text.remove_prefix(2);
+  if (text.find_first_not_of("0123456789abcdefABCDEF") != std::string_view::npos) return false;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value, std::chars_format::hex);
+  return !text.empty() && read.ptr == end && read.ec == std::errc();
 }
 
-// Reads as fast_float does, in the type asked for: the text is rounded once. A finite text that
-// rounds to infinity does not fit; one that rounds to 0 does.
+// Digits, "inf" or "nan" in any case, without a sign. A finite text that rounds to infinity does
+// not fit; one that rounds to 0 does.
 template <class T>
-bool ParseFloat(std::string_view text, T& value) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+bool ParseUnsigned(std::string_view text, T& value) {
+  if (ParseHex(text, value)) return true;
+  const bool is_digits = text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
+  if (text.empty() || text[0] == '+' || text[0] == '-') return false;
+  if (!is_digits && text.size() != 3) return false;  // fast_float reads "infinity", "nan(1)"
   const char* const end = text.data() + text.size();
   const auto [rest, error] = fast_float::from_chars(text.data(), end, value);
-  if (rest != end || text.empty()) return false;
+  if (rest != end) return false;
   if (error != std::errc() && error != std::errc::result_out_of_range) return false;
-  return !std::isinf(value) || SaysInfinite(text);
+  return !std::isinf(value) || !is_digits;
+}
+
+// Rounds the text once, to the type asked for.
+template <class T>
+bool ParseFloat(std::string_view text, T& value) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  if (!ParseUnsigned(text, value)) return false;
+  if (negative) value = -value;
+  return true;
 }
 
 bool IsWhole(std::string_view text, DType dtype) {

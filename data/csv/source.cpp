@@ -105,7 +105,15 @@ class CsvParser {
     return {fmt::format("column \"{}\": expected {}, found \"{}{}\"", column.name,
                         ExpectedCsvNumber(column.dtype), field.text.substr(0, kShown),
                         long_text ? "..." : ""),
-            column.inferred ? TypeHint() : std::string(), offset};
+            Hint(column, field.text), offset};
+  }
+  [[nodiscard]] std::string Hint(const CsvColumn& column, std::string_view text) const {
+    const size_t first = text.find_first_not_of(" \t");
+    const bool has_plus = first != std::string_view::npos && text[first] == '+';
+    if (has_plus && IsInteger(column.dtype)) {
+      return "decode_csv takes no '+' before a whole number; column_defaults: float32 reads it";
+    }
+    return column.inferred ? TypeHint() : std::string();
   }
   [[nodiscard]] std::string TypeHint() const {
     const std::string rows =

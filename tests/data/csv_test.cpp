@@ -1,3 +1,7 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
 #include "core/base/random.h"
 #include "data/csv/source.h"
 #include "tests/data/fixture.h"
@@ -89,7 +93,78 @@ TEST_CASE("types are inferred as make_csv_dataset infers them") {
   CHECK(TypeOf({"1", "x", "2"}) == DType::kString);
   CHECK(TypeOf({"", "NA"}) == DType::kInvalid);
   CHECK(TypeOf({"", "7", "NA"}) == DType::kInt32);
-  CHECK(TypeOf({" 7 ", "+8"}) == DType::kInt32);
+  CHECK(TypeOf({" 7 ", "8"}) == DType::kInt32);
+}
+
+TEST_CASE("numbers are those that decode_csv of TensorFlow 2.15 reads") {
+  const auto takes = [](const std::string& text, DType dtype) {
+    uint64_t bits = 0;
+    return ParseCsvNumber(text, dtype, bits);
+  };
+  const auto real = [](const std::string& text) {
+    uint64_t bits = 0;
+    CAPTURE(text);
+    CHECK(ParseCsvNumber(text, DType::kFloat, bits));
+    float value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    uint64_t wide_bits = 0;
+    CHECK(ParseCsvNumber(text, DType::kDouble, wide_bits));
+    double wide = 0;
+    std::memcpy(&wide, &wide_bits, sizeof wide);
+    CHECK((value == static_cast<float>(wide) || std::isnan(value) == std::isnan(wide)));
+    return wide;
+  };
+  CHECK(real("+1") == 1);
+  CHECK(real("+1.5e3") == 1500);
+  CHECK(real(" +1 ") == 1);
+  CHECK(real("\v1\f") == 1);
+  CHECK(real("+.5") == 0.5);
+  CHECK(real("1.") == 1);
+  CHECK(real("1.e5") == 1e5);
+  CHECK(real("-007") == -7);
+  CHECK(real("0x10") == 16);
+  CHECK(real("-0X1F") == -31);
+  CHECK(std::signbit(real("-0")));
+  CHECK(real("+INF") == std::numeric_limits<double>::infinity());
+  CHECK(real("-inf") == -std::numeric_limits<double>::infinity());
+  CHECK(std::isnan(real("-NaN")));
+  for (const char* const text :
+       {"++1",   "+-1", "-+1",   "--1",  "+",     "-",        "+ 1",       "- 1",
+        "1_000", "0x",  "0x1p3", "0x-1", "-0x-1", "infinity", "-Infinity", "nan(1)",
+        "nan()", "in",  "infx",  ".",    "+.",    "1e",       "1e+",       ".e5",
+        "1d5",   "1f",  "1 2",   "True", "$1",    "1%",       ""}) {
+    CAPTURE(text);
+    CHECK_FALSE(takes(text, DType::kFloat));
+    CHECK_FALSE(takes(text, DType::kDouble));
+    CHECK_FALSE(takes(text, DType::kInt64));
+  }
+  for (const char* const text : {"+1", "+007", "1e5", "1.", "0x10", "inf", "nan", "0.0"}) {
+    CAPTURE(text);
+    CHECK_FALSE(takes(text, DType::kInt32));
+    CHECK_FALSE(takes(text, DType::kInt64));
+  }
+  for (const char* const text :
+       {"-0", "007", "2147483647", "-2147483648", "\t1 ", "00000000000000000000000001"}) {
+    CAPTURE(text);
+    CHECK(takes(text, DType::kInt32));
+  }
+  CHECK_FALSE(takes("2147483648", DType::kInt32));
+  CHECK(takes("-9223372036854775808", DType::kInt64));
+  CHECK_FALSE(takes("9223372036854775808", DType::kInt64));
+  // decode_csv makes infinity of what is too large, and 0 of blanks.
+  CHECK_FALSE(takes("1e39", DType::kFloat));
+  CHECK_FALSE(takes("1e309", DType::kDouble));
+  CHECK_FALSE(takes(" ", DType::kFloat));
+}
+
+TEST_CASE("a whole number with a plus is refused in an integer column, and makes a real one") {
+  CsvSource source;
+  source.column_defaults = {"int32"};
+  const Placed fault = FaultOf("a\n1\n+8\n", source);
+  CHECK(fault.message == "column \"a\": expected a whole number (int32), found \"+8\"");
+  CHECK(fault.at == "a.csv:3:1");
+  CHECK(Has(fault.hint, "column_defaults: float32"));
+  CHECK(TypeOf({"7", "+8"}) == DType::kFloat);
 }
 
 TEST_CASE("only so many rows decide about types, and a column without values is of strings") {
