@@ -454,7 +454,7 @@ void Session::NoteInput(const std::vector<std::string>& files) {
   const std::string& model_dir = estimator_->model_dir();
   if (input_.empty() || CheckpointsIn(model_dir).empty()) return;
   const std::string first = InputOfRun(model_dir).value_or(input_);
-  if (first == input_) return;
+  if (IsSameInput(first, input_)) return;
   if (!warned_of_input_) {
     log().Warning(
         "{}: this run began with other input files: {} then, {} now; run.json keeps the first",
