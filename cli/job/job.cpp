@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "cli/host/signals.h"
 #include "cli/job/epochs.h"
@@ -30,9 +31,9 @@
 namespace tpuest::cli {
 namespace {
 
-EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
+const EarlyStoppingOptions* EarlyStoppingOf(const AnyHook& hook) {
   return std::visit(
-      [](auto& options) -> EarlyStoppingOptions* {
+      [](const auto& options) -> const EarlyStoppingOptions* {
         if constexpr (std::is_base_of_v<EarlyStoppingOptions, std::decay_t<decltype(options)>>) {
           return &options;
         } else {
@@ -40,6 +41,26 @@ EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
         }
       },
       hook);
+}
+EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
+  return const_cast<EarlyStoppingOptions*>(EarlyStoppingOf(std::as_const(hook)));
+}
+
+// An evaluation that writes events while the job trains.
+struct EventsOfJob {
+  std::string label;  // the name that an early-stopping hook may give as `eval`
+  std::string name;   // of the folder, EvalFolderName(name)
+};
+
+std::vector<EventsOfJob> EventsOf(const Job& job) {
+  std::vector<EventsOfJob> events;
+  for (const NamedEvalSpec& named : EvalSpecsOf(job)) events.push_back({named.label, named.name});
+  for (const AnyHook& hook : job.train_spec->hooks) {
+    const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
+    if (evaluator == nullptr) continue;
+    events.push_back({evaluator->name.value_or("eval"), evaluator->name.value_or("")});
+  }
+  return events;
 }
 
 // All learning rates of a job, looked at.
@@ -254,6 +275,7 @@ class Validator {
     faults_.AddAll(
         ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
     CheckEvaluators();
+    CheckEarlyStopping();
     if (!job_.optimizer && !models::NamesOptimizers(job_.model)) {
       faults_.Say("train_spec", "training needs an optimizer",
                   "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
@@ -276,6 +298,39 @@ class Validator {
           names.insert(name).second, key + ".name",
           fmt::format("two evaluations within training write events to {}/", EvalFolderName(name)),
           "give each a name of its own");
+    }
+  }
+
+  // An early-stopping hook that no evaluation feeds would wait for ever. What writes to a folder
+  // that eval_dir names may be another job.
+  void CheckEarlyStopping() {
+    const std::vector<EventsOfJob> events = EventsOf(job_);
+    for (size_t i = 0; i < job_.train_spec->hooks.size(); ++i) {
+      const EarlyStoppingOptions* const stopping = EarlyStoppingOf(job_.train_spec->hooks[i]);
+      if (stopping == nullptr || stopping->eval_dir) continue;
+      const std::string key = fmt::format("train_spec.hooks[{}]", i);
+      const bool is_fed = std::ranges::any_of(events, [&](const EventsOfJob& of) {
+        return stopping->eval ? *stopping->eval == of.label || *stopping->eval == of.name
+                              : of.name.empty();
+      });
+      if (is_fed) continue;
+      std::vector<std::string> labels;
+      for (const EventsOfJob& of : events) labels.push_back(of.label);
+      const std::string named = Join(labels, ", ");
+      if (events.empty()) {
+        faults_.Say(key, "the hook would never stop the training: the job has no evaluation",
+                    "eval_spec: {input_fn: test, steps: null}, an InMemoryEvaluatorHook, or "
+                    "eval_dir, the folder of another job's evaluations");
+      } else if (stopping->eval) {
+        faults_.Say(key + ".eval", fmt::format("'{}' is no evaluation of the job", *stopping->eval),
+                    fmt::format("there are: {}; eval_dir names a folder that others write", named));
+      } else {
+        faults_.Say(key,
+                    fmt::format("the hook would never stop the training: it reads {}/, and no "
+                                "evaluation of the job writes there",
+                                EvalFolderName("")),
+                    fmt::format("eval: {} names one; there are: {}", labels[0], named));
+      }
     }
   }
 
@@ -501,8 +556,10 @@ std::vector<AnyHook> HooksOf(const Job& job) {
   for (AnyHook& hook : hooks) {
     EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
     if (stopping == nullptr || !stopping->eval) continue;
-    for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
-      if (named.label == *stopping->eval && !named.name.empty()) stopping->eval = named.name;
+    for (const EventsOfJob& of : EventsOf(job)) {
+      if (of.label != *stopping->eval) continue;
+      stopping->eval = of.name;
+      break;
     }
   }
   return hooks;

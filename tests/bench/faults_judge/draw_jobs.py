@@ -197,6 +197,8 @@ def evaluation(random, job):
         job["train_spec"]["hooks"] = [early_stopping(random)]
     if random.random() < 0.15:
         job["eval_spec"] = {"test": spec, "again": {**spec, "exporters": [], "every_steps": 5}}
+        for hook in job["train_spec"].get("hooks", []):
+            hook["eval"] = "test"
 
 
 def job(random):
