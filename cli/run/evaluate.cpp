@@ -1,6 +1,11 @@
 // tpuest evaluate [JOB.yaml] [--checkpoint PATH|STEP|latest|best|all] [--name NAME]
 //   [--fail-if METRIC<NUMBER]... [--follow]
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
 #include "cli/job/eval_tasks.h"
 #include "cli/job/job.h"
 #include "cli/run/commands.h"
@@ -71,8 +76,21 @@ int FollowChief(Session& session, const EvaluateInvocation& invocation) {
                                   session.job(), SpecsFor(session.job(), invocation.name).specs)});
 }
 
+// False where permissions or a read-only disk keep this process from writing to a file or folder,
+// or from making it.
+bool MayWrite(std::string path) {
+  while (!path.empty() && !FileExists(path) && !DirectoryExists(path)) path = DirName(path);
+  if (path.empty()) path = ".";
+  return ::euidaccess(path.c_str(), W_OK) == 0 || (errno != EACCES && errno != EROFS);
+}
+
+// Whether the run's folder takes the events of an evaluation and its line of metrics.jsonl.
+bool MayPublish(const std::string& model_dir, const NamedEvalSpec& named) {
+  return MayWrite(EvalDir(model_dir, named.name)) && MayWrite(MetricsPath(model_dir));
+}
+
 EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
-                            const std::optional<std::string>& checkpoint) {
+                            const std::optional<std::string>& checkpoint, bool publish) {
   const JobHooks hooks = MakeHooks(named.spec->hooks);
   return session.estimator().Evaluate(MakeJobInputFn(session.job(), named.spec->input_fn),
                                       {.steps = named.spec->steps,
@@ -80,7 +98,8 @@ EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
                                        .allow_older = session.allows_older(),
                                        .name = named.name,
                                        .hooks = hooks.hooks(),
-                                       .label = named.label});
+                                       .label = named.label,
+                                       .publish = publish});
 }
 
 // The checkpoints that --checkpoint names, oldest first; nullopt: the newest, if there is any.
@@ -113,7 +132,7 @@ class Evaluator {
     Json fields;
     std::map<std::string, double> numbers;
     for (const NamedEvalSpec& named : wanted_.specs) {
-      const EvaluateResult result = EvaluateSpec(session_, named, checkpoint);
+      const EvaluateResult result = EvaluateSpec(session_, named, checkpoint, Publishes(named));
       session_.console().Clear();
       fields["global_step"] = result.global_step;
       Json& metrics = wanted_.several ? fields["metrics"][named.label] : fields["metrics"];
@@ -139,6 +158,19 @@ class Evaluator {
   [[nodiscard]] int exit_code() const { return failed_ ? static_cast<int>(Code::kGate) : 0; }
 
  private:
+  // Warns once where it does not.
+  [[nodiscard]] bool Publishes(const NamedEvalSpec& named) {
+    const std::string& model_dir = session_.estimator().model_dir();
+    if (MayPublish(model_dir, named)) return true;
+    if (!std::exchange(warned_, true)) {
+      session_.log().Warning(
+          "{}: may not be written to, so the evaluation leaves no events and no line of "
+          "metrics.jsonl",
+          model_dir);
+    }
+    return false;
+  }
+
   // Warns of each gate that fails and returns their texts.
   Json Failed(const std::map<std::string, double>& numbers, const std::string& path) {
     Json texts = Json::array();
@@ -157,6 +189,7 @@ class Evaluator {
   bool all_;
   std::vector<EvalGate> gates_;
   bool failed_ = false;
+  bool warned_ = false;  // of a folder that takes no events
 };
 
 }  // namespace
