@@ -36,7 +36,7 @@ struct BadRecord {
 
 // The treatment of bad records by a source. `report` is told which ones were left out and how many
 // records there are in all; it is called once, while the source is opened, and only if there are
-// any.
+// any. 0 records: files or folders that could not be looked into, so that nobody knows how many.
 struct DataErrors {
   DataErrorOptions options;
   std::function<void(const std::vector<BadRecord>& bad, int64_t records)> report;  // may be empty

@@ -54,7 +54,8 @@ Found FindInFolder(const std::string& path) {
   if (std::vector<std::string> files = EventFiles(path); !files.empty()) {
     return {Kind::kEvents, path, std::move(files)};
   }
-  if (!ImagesBelow(path, true).empty()) return {Kind::kImages, path};
+  std::vector<std::string> unreadable;
+  if (!ImagesBelow(path, true, unreadable).empty()) return {Kind::kImages, path};
   std::string hint;
   for (const std::string& name : ListDirectory(path)) {
     if (EndsWith(name, kIndexEnding))

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <iterator>
+#include <memory>
 #include <new>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -235,9 +237,18 @@ Session::~Session() { console_.Clear(); }
 const Job& Session::job() const { return loaded_->job; }
 
 void Session::ListBadRecords() {
+  // Each input that reads a folder finds the same ones below it.
+  const auto warned = std::make_shared<std::set<std::string>>();
   for (auto& [name, input] : loaded_->job.input_fns) {
-    input.data_errors.report = [this](const std::vector<BadRecord>& bad, int64_t records) {
+    input.data_errors.report = [this, warned](const std::vector<BadRecord>& bad, int64_t records) {
       const std::lock_guard lock(bad_records_mutex_);
+      if (records == 0) {
+        for (const BadRecord& of : bad) {
+          if (!warned->insert(of.file).second) continue;
+          log().Warning("{}: {}, so what is below it is skipped", of.file, of.why);
+        }
+        return;
+      }
       if (invocation_.dry_run || is_worker()) {
         log().Warning("{} of {} records are bad and left out", bad.size(), records);
         return;

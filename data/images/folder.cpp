@@ -321,6 +321,14 @@ void LeaveOutBad(const ImageFolderSource& options, const DataErrors& errors, Ima
   list = std::move(good);
 }
 
+// Of folders, whose records nobody has counted.
+void ReportUnreadable(const std::vector<std::string>& folders, const DataErrors& errors) {
+  if (!errors.report || folders.empty()) return;
+  std::vector<BadRecord> bad;
+  for (const std::string& folder : folders) bad.push_back({folder, 0, "permission denied"});
+  errors.report(bad, 0);
+}
+
 // The files as they are.
 class ImageFiles final : public IndexedSource {
  public:
@@ -351,6 +359,7 @@ std::shared_ptr<IndexedSource> OpenImageFolder(const ImageFolderSource& options,
     return std::make_shared<ImageFiles>(options.column_of_bytes, options.files);
   }
   ImageList list = ListImages(options, key);
+  ReportUnreadable(list.unreadable, errors);
   if (errors.options.skip()) LeaveOutBad(options, errors, list);
   if (!options.cache_file.empty()) {
     return std::make_shared<ImagesInFile>(options, std::move(list));

@@ -1,6 +1,9 @@
 #include "data/images/folder_list.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <numeric>
 #include <random>
@@ -28,28 +31,48 @@ std::string ListText(const std::vector<std::string>& names) {
   return "[" + Join(quoted, ", ") + "]";
 }
 
-// The folder and all that are below it, by their paths.
-std::vector<std::string> FoldersBelow(const std::string& directory, bool follow_links) {
-  std::vector<std::string> folders = {directory};
-  // A link into a folder above itself would never end; no real tree is so deep.
-  constexpr int kMostDepth = 64;
-  std::error_code failure;
-  const auto how =
-      follow_links ? fs::directory_options::follow_directory_symlink : fs::directory_options::none;
-  fs::recursive_directory_iterator entry(directory, how, failure);
-  for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
-    std::error_code unknown;
-    if (!entry->is_directory(unknown)) continue;
-    if (entry->is_symlink(unknown) && !follow_links) continue;
-    folders.push_back(entry->path().string());
-    if (entry.depth() >= kMostDepth) entry.disable_recursion_pending();
-  }
-  if (failure) {
-    throw Error(Code::kData, fmt::format("{}: {}", directory, failure.message()));
-  }
-  std::ranges::sort(folders);
-  return folders;
+// Whether permissions keep this process from what is in the folder.
+bool IsClosed(const std::string& folder) {
+  return ::euidaccess(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
 }
+
+// A link into a folder above itself would never end; no real tree is so deep.
+constexpr int kMostFolderDepth = 64;
+
+// Folders, the first and all that are below it, by their paths.
+class FolderWalk {
+ public:
+  FolderWalk(bool follow_links, std::vector<std::string>& unreadable)
+      : follow_links_(follow_links), unreadable_(unreadable) {}
+
+  [[nodiscard]] std::vector<std::string> Below(const std::string& directory) {
+    Visit(directory, 0);
+    std::ranges::sort(folders_);
+    return std::move(folders_);
+  }
+
+ private:
+  void Visit(const std::string& folder, int depth) {
+    if (depth > 0 && IsClosed(folder)) {
+      unreadable_.push_back(folder);
+      return;
+    }
+    std::error_code failure;
+    fs::directory_iterator entry(folder, failure);
+    folders_.push_back(folder);
+    for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+      std::error_code unknown;
+      if (!entry->is_directory(unknown)) continue;
+      if (entry->is_symlink(unknown) && !follow_links_) continue;
+      if (depth <= kMostFolderDepth) Visit(entry->path().string(), depth + 1);
+    }
+    if (failure) throw Error(Code::kData, fmt::format("{}: {}", folder, failure.message()));
+  }
+
+  bool follow_links_;
+  std::vector<std::string>& unreadable_;
+  std::vector<std::string> folders_;
+};
 
 // The classes' folders, in byte order.
 std::vector<std::string> ClassFolders(const std::string& directory) {
@@ -82,7 +105,12 @@ void Infer(const ImageFolderSource& options, const std::string& key, ImageList& 
   }
   for (const std::string& name : found) {
     const auto label = std::ranges::find(list.class_names, name) - list.class_names.begin();
-    for (std::string& file : ImagesBelow(JoinPath(options.directory, name), options.follow_links)) {
+    const std::string folder = JoinPath(options.directory, name);
+    if (IsClosed(folder)) {
+      list.unreadable.push_back(folder);
+      continue;
+    }
+    for (std::string& file : ImagesBelow(folder, options.follow_links, list.unreadable)) {
       list.files.push_back(std::move(file));
       list.labels.push_back(static_cast<int32_t>(label));
     }
@@ -172,9 +200,10 @@ void CheckImageFolder(const ImageFolderSource& o, const std::string& key) {
   }
 }
 
-std::vector<std::string> ImagesBelow(const std::string& directory, bool follow_links) {
+std::vector<std::string> ImagesBelow(const std::string& directory, bool follow_links,
+                                     std::vector<std::string>& unreadable) {
   std::vector<std::string> files;
-  for (const std::string& folder : FoldersBelow(directory, follow_links)) {
+  for (const std::string& folder : FolderWalk(follow_links, unreadable).Below(directory)) {
     for (const std::string& name : ListDirectory(folder)) {
       const std::string path = JoinPath(folder, name);
       if (HasImageEnding(name) && !DirectoryExists(path)) files.push_back(path);
@@ -214,7 +243,7 @@ ImageList ListImages(const ImageFolderSource& options, const std::string& key) {
   if (IsInferred(options)) {
     Infer(options, key, list);
   } else {
-    list.files = ImagesBelow(options.directory, options.follow_links);
+    list.files = ImagesBelow(options.directory, options.follow_links, list.unreadable);
     if (HasGivenLabels(options) && options.label_mode) UseGiven(options, key, list);
   }
   if (options.shuffle) {

@@ -16,6 +16,7 @@ struct ImageList {
   std::vector<std::string> files;
   std::vector<int32_t> labels;           // empty: there are none
   std::vector<std::string> class_names;  // by label; empty without labels
+  std::vector<std::string> unreadable;   // folders that were skipped
 };
 
 // The files that the options name: found, shuffled, split. `key` is the source's key path. Throws
@@ -24,8 +25,10 @@ struct ImageList {
 // What can be said of the options without the folder. Throws Error kUsage.
 void CheckImageFolder(const ImageFolderSource& options, const std::string& key);
 
-// Images below a folder, at any depth: folders by their paths, files by their names.
-[[nodiscard]] std::vector<std::string> ImagesBelow(const std::string& directory, bool follow_links);
+// Images below a folder, at any depth: folders by their paths, files by their names. Adds folders
+// below it that permissions keep closed to `unreadable`, where Keras skips them without a word.
+[[nodiscard]] std::vector<std::string> ImagesBelow(const std::string& directory, bool follow_links,
+                                                   std::vector<std::string>& unreadable);
 
 // The order that numpy.random.RandomState(seed).shuffle gives a list of `count`: place -> index.
 [[nodiscard]] std::vector<size_t> NumpyShuffle(uint32_t seed, size_t count);

@@ -160,7 +160,12 @@ class OtherFile {
   // The images that the path names: a file that begins as one, or all below a folder.
   [[nodiscard]] std::vector<std::string> Images() const {
     if (DirectoryExists(path_)) {
-      std::vector<std::string> files = ImagesBelow(path_, true);
+      std::vector<std::string> unreadable;
+      std::vector<std::string> files = ImagesBelow(path_, true, unreadable);
+      if (!unreadable.empty()) {
+        throw Error(Code::kData, fmt::format("{}: permission denied", unreadable.front()),
+                    "every image below the folder is asked for");
+      }
       if (!files.empty()) return files;
       throw Error(Code::kData, fmt::format("{}: no image is in this folder", path_),
                   "images end in .bmp, .gif, .jpeg, .jpg or .png");

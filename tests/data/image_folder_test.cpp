@@ -1,10 +1,13 @@
 // image_dataset_from_directory: which files, in which order, with which labels and pixels.
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <numeric>
 
 #include "core/io/images/image.h"
+#include "data/images/folder.h"
 #include "data/images/folder_list.h"
 #include "data/images/shape_folder.h"
 #include "data/pipeline/other_file.h"
@@ -269,13 +272,57 @@ TEST_CASE("another image, or a folder of them, stands in for the job's") {
   CHECK(All(WithFile(records, folder.File("new"), "train")).values == std::vector<double>{66, 77});
 }
 
+TEST_CASE("folders that permissions close are skipped and named") {
+  const TemporaryFolder folder;
+  WriteCatsAndDogs(folder);
+  WriteFile(folder.File("pets/cat/kept/secret/1.jpg"), Plain(7));
+  WriteFile(folder.File("pets/owl/1.jpg"), Plain(8));
+  ImageFolderSource source = Pets(folder);
+  std::vector<std::string> reported;
+  const DataErrors errors{.report = [&](const std::vector<BadRecord>& bad, int64_t records) {
+    CHECK(records == 0);
+    for (const BadRecord& of : bad) reported.push_back(of.file + ": " + of.why);
+  }};
+  const auto close = [](const std::string& path, std::filesystem::perms perms) {
+    std::filesystem::permissions(path, perms);
+  };
+  close(folder.path(), std::filesystem::perms{0755});
+  close(folder.File("pets/cat/kept/secret"), std::filesystem::perms::none);
+  close(folder.File("pets/owl"), std::filesystem::perms{0444});
+  // Nothing is closed to root.
+  const bool is_root = ::geteuid() == 0;
+  const bool is_other = is_root && ::seteuid(65534) == 0;
+  int64_t images = 0;
+  std::string root_fault;
+  if (!is_root || is_other) {
+    images = OpenImageFolder(source, false, "", errors)->size();
+    source.labels = std::nullopt;
+    CHECK(ListImages(source, "").files.size() == 6);
+    source.directory = folder.File("pets/cat/kept/secret");
+    root_fault = ErrorOf([&] { (void)ListImages(source, ""); }).message;
+  }
+  if (is_other) REQUIRE(::seteuid(0) == 0);
+  close(folder.File("pets/cat/kept/secret"), std::filesystem::perms{0755});
+  close(folder.File("pets/owl"), std::filesystem::perms{0755});
+  if (is_root && !is_other) {
+    MESSAGE("not looked at: root could not become another user");
+    return;
+  }
+  CHECK(images == 6);
+  CHECK(reported ==
+        std::vector<std::string>{folder.File("pets/cat/kept/secret") + ": permission denied",
+                                 folder.File("pets/owl") + ": permission denied"});
+  CHECK(Has(root_fault, "ermission denied"));
+}
+
 TEST_CASE("a drawn folder has a folder a kind, and the same files each time") {
   const TemporaryFolder folder;
   const auto counts = WriteShapeFolder({folder.File("one"), 20, 32, 7});
   (void)WriteShapeFolder({folder.File("two"), 20, 32, 7});
   CHECK(counts.size() == 5);
   CHECK(std::accumulate(counts.begin(), counts.end(), int64_t{0}) == 20);
-  const auto files = ImagesBelow(folder.File("one"), false);
+  std::vector<std::string> unreadable;
+  const auto files = ImagesBelow(folder.File("one"), false, unreadable);
   CHECK(files.size() == 20);
   for (const std::string& file : files) {
     const std::string other = folder.File("two") + file.substr(folder.File("one").size());

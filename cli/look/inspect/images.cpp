@@ -85,7 +85,12 @@ std::string ClassOf(const std::string& file, const std::string& root) {
 
 FolderReport Survey(const std::string& path, bool decode) {
   FolderReport report;
-  for (const std::string& file : ImagesBelow(path, true)) {
+  std::vector<std::string> unreadable;
+  const std::vector<std::string> files = ImagesBelow(path, true, unreadable);
+  for (const std::string& folder : unreadable) {
+    report.damaged.push_back({folder, folder + ": permission denied"});
+  }
+  for (const std::string& file : files) {
     ++report.images;
     ++report.classes[ClassOf(file, path)];
     try {
