@@ -163,6 +163,48 @@ TEST_CASE("an image larger than memory should hold is refused by its header") {
         "JPEG of 65500x65500 pixels; the largest image has 536870912 bytes of them");
 }
 
+// TensorFlow 2.15's decode_bmp and decode_image give these, whatever the palette holds.
+TEST_CASE("a BMP of 8 bits is gray, and its palette is not looked at") {
+  const auto bmp = [](std::string_view palette) {
+    std::string file = FromHex(
+        "424d"
+        "56000000"
+        "00000000"
+        "3e000000"
+        "28000000"
+        "03000000"
+        "02000000"
+        "0100"
+        "0800"
+        "00000000"
+        "08000000"
+        "00000000"
+        "00000000"
+        "02000000"
+        "00000000");
+    file += palette;
+    return file + FromHex(
+                      "05060700"
+                      "01020300");
+  };
+  for (const std::string& palette : {FromHex("00000000"
+                                             "ffffff00"),
+                                     FromHex("102030004050f000")}) {
+    DecodedImage image;
+    DecodeImage(bmp(palette), 0, image);
+    CHECK(image.channels == 1);
+    CHECK(image.pixels == std::vector<uint8_t>{1, 2, 3, 5, 6, 7});
+    DecodeImage(bmp(palette), 3, image);
+    CHECK(image.pixels ==
+          std::vector<uint8_t>{1, 1, 1, 2, 2, 2, 3, 3, 3, 5, 5, 5, 6, 6, 6, 7, 7, 7});
+    DecodeImage(bmp(palette), 4, image);
+    CHECK(image.pixels == std::vector<uint8_t>{1, 1, 1, 255, 2, 2, 2, 255, 3, 3, 3, 255,
+                                               5, 5, 5, 255, 6, 6, 6, 255, 7, 7, 7, 255});
+    CHECK(ErrorOf([&] { DecodeImage(bmp(palette), 1, image); }).message ==
+          "this BMP cannot be read with channels: 1; expected 0, 3 or 4");
+  }
+}
+
 TEST_CASE("channels that a format has not are refused") {
   DecodedImage image;
   CHECK(ErrorOf([&] { DecodeImage(Image("baseline.jpg"), 4, image); }).message ==
