@@ -39,6 +39,13 @@ void Interrupt(int exit_code) noexcept {
   interrupted_with.compare_exchange_strong(none, exit_code);
 }
 
+bool IsInterrupted() noexcept { return interrupted_with.load() != 0; }
+
+void NeedNoInterrupt(const std::string& what) {
+  const int code = interrupted_with.load();
+  if (code != 0) throw Error(static_cast<Code>(code), what + ": stopped by a signal");
+}
+
 // What is no pipe, socket or terminal is always ready; and so is an end that was closed, or a
 // descriptor that is none: read and write then say so.
 bool WaitUntilReady(int fd, For what) {

@@ -15,6 +15,10 @@ inline constexpr int kInterruptedCode = 130;  // Ctrl-C
 // Async-signal-safe.
 void Interrupt(int exit_code) noexcept;
 
+[[nodiscard]] bool IsInterrupted() noexcept;
+// Throws where Interrupt was called: for loops that compute for long, with what they compute.
+void NeedNoInterrupt(const std::string& what);
+
 // Whether a read or write (of at most kReadyBytes) would not block; waits for that. False once
 // Interrupt was called and it would still block.
 enum class For { kReading, kWriting };

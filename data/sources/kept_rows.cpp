@@ -20,8 +20,11 @@
 
 #include "data/sources/kept_rows.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -39,8 +42,12 @@ constexpr size_t kTailBytes = sizeof(uint64_t) + kKeptEnd.size();
 void PutNumber(uint64_t number, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
 }
+void PutNumber(uint64_t number, RowBytes& bytes) { bytes.Append(&number, sizeof number); }
 
-void FillUp(std::string& bytes) { bytes.resize((bytes.size() + 7) / 8 * 8, '\0'); }
+void FillUp(RowBytes& bytes) {
+  constexpr uint64_t kZeros = 0;
+  bytes.Append(&kZeros, (8 - bytes.size() % 8) % 8);
+}
 
 uint64_t NumberAt(const char* bytes) {
   uint64_t number = 0;
@@ -212,19 +219,19 @@ void WriteFile(AnySource& source, const std::vector<TensorSpec>& columns, const 
   AtomicFile file(path);
   file.Append(head);
   const RowKeeper keeper(columns);
-  std::string bytes;
+  RowBytes bytes;
   std::string ends;
   uint64_t written = 0;
   ForEachRow(source, [&](const Row& row) {
     keeper.Add(row, bytes);
     PutNumber(written + bytes.size(), ends);
     if (bytes.size() < kChunk) return;
-    file.Append(bytes);
+    file.Append(bytes.view());
     written += bytes.size();
-    bytes.clear();
+    bytes.Clear();
   });
   const uint64_t rows = ends.size() / sizeof(uint64_t);
-  file.Append(bytes);
+  file.Append(bytes.view());
   PutNumber(rows, ends);
   ends.append(kKeptEnd);
   file.Append(ends);
@@ -256,7 +263,23 @@ std::shared_ptr<IndexedSource> OpenKept(const std::string& path, const std::stri
 
 }  // namespace
 
-void RowKeeper::Add(const Row& row, std::string& bytes) const {
+RowBytes::~RowBytes() { std::free(bytes_); }
+
+// Large blocks are moved by the kernel, and pages that nothing has touched take no memory.
+void RowBytes::Append(const void* bytes, size_t size) {
+  if (size == 0) return;
+  if (size > capacity_ - size_) {
+    const size_t capacity = std::max(size_ + size, 2 * capacity_);
+    void* const moved = std::realloc(bytes_, capacity);
+    if (moved == nullptr) throw std::bad_alloc();
+    bytes_ = static_cast<char*>(moved);
+    capacity_ = capacity;
+  }
+  std::memcpy(bytes_ + size_, bytes, size);
+  size_ += size;
+}
+
+void RowKeeper::Add(const Row& row, RowBytes& bytes) const {
   PutNumber(static_cast<uint64_t>(row.from.file), bytes);
   PutNumber(static_cast<uint64_t>(row.from.record), bytes);
   for (size_t i = 0; i < columns_.size(); ++i) {
@@ -265,14 +288,14 @@ void RowKeeper::Add(const Row& row, std::string& bytes) const {
     PutNumber(count, bytes);
     if (columns_[i].dtype != DType::kString) {
       if (count > 0) {
-        bytes.append(static_cast<const char*>(values.data), count * SizeOf(columns_[i].dtype));
+        bytes.Append(values.data, count * SizeOf(columns_[i].dtype));
       }
       FillUp(bytes);
       continue;
     }
     const auto* const strings = static_cast<const std::string_view*>(values.data);
     for (size_t at = 0; at < count; ++at) PutNumber(strings[at].size(), bytes);
-    for (size_t at = 0; at < count; ++at) bytes.append(strings[at]);
+    for (size_t at = 0; at < count; ++at) bytes.Append(strings[at]);
     FillUp(bytes);
   }
 }

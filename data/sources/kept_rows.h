@@ -12,12 +12,33 @@
 
 namespace tpuest {
 
+// Bytes that grow without being copied, as large as they are in memory.
+class RowBytes {
+ public:
+  RowBytes() = default;
+  ~RowBytes();
+  RowBytes(const RowBytes&) = delete;
+  RowBytes& operator=(const RowBytes&) = delete;
+
+  // Throws std::bad_alloc.
+  void Append(const void* bytes, size_t size);
+  void Append(std::string_view bytes) { Append(bytes.data(), bytes.size()); }
+  void Clear() { size_ = 0; }
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] std::string_view view() const { return {bytes_, size_}; }
+
+ private:
+  char* bytes_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
 // Gathers records of these columns.
 class RowKeeper {
  public:
   explicit RowKeeper(std::vector<TensorSpec> columns) : columns_(std::move(columns)) {}
   // Writes the row behind those before; the bytes of all of them are this class's format.
-  void Add(const Row& row, std::string& bytes) const;
+  void Add(const Row& row, RowBytes& bytes) const;
 
  private:
   std::vector<TensorSpec> columns_;

@@ -1,10 +1,18 @@
 // The rows of a SELECT over an SQLite database, read once into memory.
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <new>
 #include <set>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/interrupt.h"
+#include "core/base/text.h"
 #include "data/sources/kept_rows.h"
 #include "data/sources/open_source.h"
 
@@ -40,6 +48,10 @@ class SqlQuery {
       Close();
       throw Error(Code::kData, fmt::format("{}: {}", path, why)).Key(key + ".data_source_name");
     }
+    // SIGTERM ends a query that computes for long.
+    constexpr int kInstructions = 10000;
+    sqlite3_progress_handler(
+        database_, kInstructions, [](void*) { return IsInterrupted() ? 1 : 0; }, nullptr);
     const auto size = static_cast<int>(query.size());
     const int code = sqlite3_prepare_v2(database_, query.c_str(), size, &statement_, nullptr);
     if (code == SQLITE_OK && statement_ != nullptr && sqlite3_column_count(statement_) > 0) return;
@@ -63,6 +75,8 @@ class SqlQuery {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW) return true;
     if (code == SQLITE_DONE) return false;
+    if (code == SQLITE_INTERRUPT) NeedNoInterrupt(path_);
+    if (code == SQLITE_NOMEM) throw std::bad_alloc();
     throw Error(Code::kData, fmt::format("{}: {}", path_, Why()));
   }
   [[nodiscard]] sqlite3_stmt* row() const { return statement_; }
@@ -145,6 +159,49 @@ class SqlRow {
   std::vector<std::string_view> texts_;
 };
 
+// Memory that this process may use: the machine's or its container's. 0: unknown.
+uint64_t MemoryBytes() {
+  const int64_t pages = ::sysconf(_SC_PHYS_PAGES);
+  uint64_t most = pages > 0 ? static_cast<uint64_t>(pages) * ::sysconf(_SC_PAGESIZE) : 0;
+  uint64_t allowed = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> allowed && allowed > 0) {
+    most = most == 0 ? allowed : std::min(most, allowed);
+  }
+  return most;
+}
+
+// All rows of the query, end to end.
+struct SqlRows {
+  std::shared_ptr<RowBytes> bytes = std::make_shared<RowBytes>();
+  std::vector<uint64_t> ends;
+};
+
+Error TooManyRows(const std::string& path, const SqlRows& rows) {
+  return Error(Code::kResource,
+               fmt::format("{}: the query's rows do not fit into memory: {} bytes after {} rows",
+                           path, WithCommas(static_cast<int64_t>(rows.bytes->size())),
+                           WithCommas(std::ssize(rows.ends))),
+               "select fewer rows or columns (WHERE, LIMIT), or write them to a TFRecord file");
+}
+
+// Stops at the machine's memory, before the kernel ends the process.
+void ReadRows(SqlQuery& query, const std::vector<TensorSpec>& columns, const std::string& path,
+              SqlRows& rows) {
+  constexpr size_t kRowsToLook = 1024;
+  const RowKeeper keeper(columns);
+  SqlRow values(columns, path);
+  const uint64_t most = MemoryBytes();
+  Row row;
+  while (query.Next()) {
+    values.Read(query.row(), static_cast<int64_t>(rows.ends.size()), row);
+    keeper.Add(row, *rows.bytes);
+    rows.ends.push_back(rows.bytes->size());
+    if (rows.ends.size() % kRowsToLook == 0) NeedNoInterrupt(path);
+    const uint64_t used = rows.bytes->size() + rows.ends.size() * sizeof(uint64_t);
+    if (most != 0 && used > most / 8 * 7) throw TooManyRows(path, rows);
+  }
+}
+
 std::vector<TensorSpec> SqlColumns(const SqlQuery& query, const SqlSource& options,
                                    const std::string& key) {
   const auto count = static_cast<size_t>(query.columns());
@@ -174,18 +231,14 @@ std::shared_ptr<IndexedSource> OpenSql(const SqlSource& options, const std::stri
   const std::string path = FindFiles({options.data_source_name}, key + ".data_source_name").front();
   SqlQuery query(path, options.query, key);
   const std::vector<TensorSpec> columns = SqlColumns(query, options, key);
-  const RowKeeper keeper(columns);
-  SqlRow values(columns, path);
-  auto bytes = std::make_shared<std::string>();
-  std::vector<uint64_t> ends;
-  Row row;
-  while (query.Next()) {
-    values.Read(query.row(), static_cast<int64_t>(ends.size()), row);
-    keeper.Add(row, *bytes);
-    ends.push_back(bytes->size());
+  SqlRows rows;
+  try {
+    ReadRows(query, columns, path, rows);
+  } catch (const std::bad_alloc&) {
+    throw TooManyRows(path, rows);
   }
-  const std::string_view kept = *bytes;
-  return KeptRows(columns, {path}, kept, std::move(ends), std::move(bytes));
+  const std::string_view kept = rows.bytes->view();
+  return KeptRows(columns, {path}, kept, std::move(rows.ends), std::move(rows.bytes));
 }
 
 #else
