@@ -2,6 +2,7 @@
 // TensorFlow's regular expressions, which are RE2's: no lookahead and no references back, so that a
 // match takes time in proportion to the text. Texts are UTF-8.
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +18,9 @@ class TextPattern {
   // True if the pattern is about the whole text.
   [[nodiscard]] bool Matches(std::string_view text) const;
   // The text with its first match, or with all that do not overlap, rewritten: "\1" is what the
-  // first parenthesis matched, "\0" the match, "\\" a backslash.
+  // first parenthesis matched, "\0" the match, "\\" a backslash. Throws Error kResource for more
+  // than kMostReplacedBytes, and where a signal interrupts it.
+  static constexpr size_t kMostReplacedBytes = size_t{1} << 28;  // 256 MiB
   [[nodiscard]] std::string Replaced(std::string_view text, std::string_view rewrite,
                                      bool all) const;
   // Throws Error kUsage for a rewrite that is none, or that names a parenthesis that is not there.

@@ -19,6 +19,30 @@ TEST_CASE("A text is matched whole and rewritten as RE2 does it") {
   CHECK(TextPattern("(?s).*").Matches(std::string("a\0\n", 3)));
 }
 
+// The numbers of RE2::GlobalReplace, which is not called: it cannot be ended early.
+TEST_CASE("All matches are rewritten as by RE2's GlobalReplace, empty ones too") {
+  const auto all = [](std::string_view pattern, std::string_view text) {
+    return TextPattern(pattern).Replaced(text, "-", true);
+  };
+  CHECK(all("", "") == "-");
+  CHECK(all("", "ab") == "-a-b-");
+  CHECK(all("b*", "abbcb") == "-a-c-");
+  CHECK(all("a*", "baaac") == "-b-c-");
+  CHECK(all("x*", "日本") == "-日-本-");
+  CHECK(all("", "a\xff\xe6z") == "-a-\xff-\xe6-z-");
+  CHECK(all("$", "ab") == "ab-");
+  CHECK(all("q", "ab") == "ab");
+  CHECK(all("ab|b", "abbab") == "---");
+  CHECK(TextPattern("(a)(b)?").Replaced("ab a", R"(<\2\1\\>)", true) == "<ba\\> <a\\>");
+}
+
+TEST_CASE("A replacement ends at 256 MiB") {
+  const std::string text(std::size_t{1} << 10, 'a');
+  const std::string rewrite((TextPattern::kMostReplacedBytes >> 10) + 1, 'b');
+  CHECK_THROWS_WITH_AS((void)TextPattern("a").Replaced(text, rewrite, true),
+                       "regex_replace makes a text of more than 256 MiB", Error);
+}
+
 TEST_CASE("What is no pattern, or rewrites no match, is refused") {
   CHECK_THROWS_WITH_AS(TextPattern("(a"), "'(a' is not a regular expression: missing ): (a", Error);
   CHECK_THROWS_AS(TextPattern(R"((a)\1)"), Error);
