@@ -7,6 +7,7 @@
 #include "core/graph/bound_op.h"
 #include "core/graph/cut.h"
 #include "core/kernels/strided_copy.h"
+#include "core/graph/value_map.h"
 
 namespace tpuest {
 namespace {
@@ -105,7 +106,8 @@ class EvaluateContext final : public PlanContext {
 // keep their names, by which random ops and errors know them.
 class Binder {
  public:
-  explicit Binder(const ProgramSpec& spec) : spec_(spec) {
+  explicit Binder(const ProgramSpec& spec)
+      : spec_(spec), mapped_(*spec.graph), nodes_(spec.graph->nodes().size(), nullptr) {
     bound_.graph = std::make_unique<Graph>(spec.graph->registry());
   }
 
@@ -122,9 +124,9 @@ class Binder {
     for (const auto& node : spec_.graph->nodes()) {
       if (needed[static_cast<size_t>(node->id())]) BindNode(*node);
     }
-    for (const Value& fetch : spec_.fetches) bound_.fetches.push_back(mapped_.at(fetch));
-    for (Node* const target : spec_.targets) bound_.targets.push_back(nodes_.at(target));
-    if (spec_.guard.valid()) bound_.guard = mapped_.at(spec_.guard);
+    for (const Value& fetch : spec_.fetches) bound_.fetches.push_back(At(fetch));
+    for (Node* const target : spec_.targets) bound_.targets.push_back(At(*target));
+    if (spec_.guard.valid()) bound_.guard = At(spec_.guard);
     return std::move(bound_);
   }
 
@@ -185,6 +187,18 @@ class Binder {
     return false;
   }
 
+  [[nodiscard]] Value At(const Value& old) const {
+    const Value value = mapped_[old];
+    Check(value.valid(), "'{}' is not bound yet", old.name());
+    return value;
+  }
+  [[nodiscard]] Node*& NodeOf(const Node& old) { return nodes_[static_cast<size_t>(old.id())]; }
+  [[nodiscard]] Node* At(const Node& old) {
+    Node* const node = NodeOf(old);
+    Check(node != nullptr, "'{}' is not bound yet", old.name());
+    return node;
+  }
+
   // A feed may stand in for any value, not only for a Placeholder: what it was computed from is
   // then not needed. With FeedSpec::value it is a constant, and sizes that follow from it are
   // known.
@@ -231,25 +245,25 @@ class Binder {
   }
 
   void BindNode(Node& node) {
-    if (node.op().source == ValueSource::kFeed && !mapped_.contains(node.output(0))) {
+    if (node.op().source == ValueSource::kFeed && !mapped_[node.output(0)].valid()) {
       throw Error(Code::kUsage, fmt::format("placeholder '{}' is not fed", node.name()))
           .At(node.origin());
     }
-    if (node.outputs() > 0 && mapped_.contains(node.output(0))) {
-      nodes_[&node] = mapped_[node.output(0)].node;
+    if (node.outputs() > 0 && mapped_[node.output(0)].valid()) {
+      NodeOf(node) = mapped_[node.output(0)].node;
       return;
     }
     std::vector<Value> inputs;
-    for (const Value& input : node.inputs()) inputs.push_back(mapped_.at(input));
+    for (const Value& input : node.inputs()) inputs.push_back(At(input));
     const BoundOp op =
         node.op().bind != nullptr ? node.op().bind(node) : BoundOp{node.type(), node.attrs()};
     if (!op.sized_by_values.empty()) return BindKnown(node, inputs, op);
     Node* const bound =
         bound_.graph->AddNamedNode(op.op, inputs, op.attrs, node.name(), node.origin());
     CheckSized(*bound);
-    nodes_[&node] = bound;
+    NodeOf(node) = bound;
     for (Node* const control : node.control_inputs()) {
-      bound->AddControlInput(nodes_.at(control));
+      bound->AddControlInput(At(*control));
     }
     std::vector<Value> results;
     // Folding comes before expansion: a composite of constants needs no parts.
@@ -259,7 +273,7 @@ class Binder {
       const NameScope scope(*bound_.graph, node.name());
       bound->op().expand(*bound, results);
       // Whoever waits for it waits for its parts: the node itself does not run.
-      if (!results.empty()) nodes_[&node] = results.front().node;
+      if (!results.empty()) NodeOf(node) = results.front().node;
     }
     for (int i = 0; i < node.outputs(); ++i) {
       mapped_[node.output(i)] =
@@ -274,7 +288,7 @@ class Binder {
                   fmt::format("{} '{}': {}", node.type(), node.name(), op.sized_by_values), op.hint)
           .At(node.origin());
     }
-    nodes_[&node] = results.front().node;
+    NodeOf(node) = results.front().node;
     for (int i = 0; i < node.outputs(); ++i) {
       mapped_[node.output(i)] = results[static_cast<size_t>(i)];
     }
@@ -324,8 +338,8 @@ class Binder {
 
   const ProgramSpec& spec_;
   BoundGraph bound_;
-  std::map<Value, Value> mapped_;
-  std::map<const Node*, Node*> nodes_;
+  ValueMap<Value> mapped_;
+  std::vector<Node*> nodes_;  // by the old node's id
 };
 
 }  // namespace

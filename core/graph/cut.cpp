@@ -96,8 +96,10 @@ std::vector<char> NeededNodes(const Graph& graph, const std::vector<Value>& fetc
     if (mark == 0) open.push_back(node);
     mark = 1;
   };
+  std::vector<Value> stops = fed;
+  std::sort(stops.begin(), stops.end());
   const auto need_value = [&](const Value& value) {
-    if (std::find(fed.begin(), fed.end(), value) == fed.end()) need(value.node);
+    if (!std::binary_search(stops.begin(), stops.end(), value)) need(value.node);
   };
   std::for_each(fetches.begin(), fetches.end(), need_value);
   std::for_each(targets.begin(), targets.end(), need);

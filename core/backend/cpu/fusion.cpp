@@ -209,6 +209,6 @@ class ProductFuser final : GraphRewriter {
 
 }  // namespace
 
-BoundGraph Fused(const BoundGraph& bound) { return FusedNorms(ProductFuser(bound).Run()); }
+BoundGraph Fused(BoundGraph bound) { return FusedNorms(ProductFuser(std::move(bound)).Run()); }
 
 }  // namespace tpuest

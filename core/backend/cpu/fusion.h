@@ -14,6 +14,6 @@ namespace tpuest {
 
 // The program, fused. Feeds, fetches, targets and the guard keep their values and their names; a
 // value is fused away only if nothing else reads it.
-[[nodiscard]] BoundGraph Fused(const BoundGraph& bound);
+[[nodiscard]] BoundGraph Fused(BoundGraph bound);
 
 }  // namespace tpuest

@@ -195,6 +195,6 @@ class NormFuser final : GraphRewriter {
 
 }  // namespace
 
-BoundGraph FusedNorms(const BoundGraph& bound) { return NormFuser(bound).Run(); }
+BoundGraph FusedNorms(BoundGraph bound) { return NormFuser(std::move(bound)).Run(); }
 
 }  // namespace tpuest

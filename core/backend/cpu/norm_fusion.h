@@ -12,6 +12,6 @@
 namespace tpuest {
 
 // As Fused (fusion.h), of which it is a part.
-[[nodiscard]] BoundGraph FusedNorms(const BoundGraph& bound);
+[[nodiscard]] BoundGraph FusedNorms(BoundGraph bound);
 
 }  // namespace tpuest

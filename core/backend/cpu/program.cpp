@@ -127,7 +127,8 @@ class CpuProgram final : public Program {
 
   static BoundGraph Bind(const ProgramSpec& spec, const CompileOptions& options) {
     BoundGraph bound = BindGraph(spec);
-    return options.fuse ? Fused(bound) : std::move(bound);
+    if (options.fuse) return Fused(std::move(bound));
+    return bound;
   }
 
   // Allocates everything in one piece: what all share, replicas, threads, and parts by replica and

@@ -1,5 +1,6 @@
 #include "core/backend/cpu/rewriter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/graph/cut.h"
@@ -7,8 +8,12 @@
 
 namespace tpuest {
 
-GraphRewriter::GraphRewriter(const BoundGraph& bound) : bound_(bound) {
-  fused_.graph = std::make_unique<Graph>(bound.graph->registry());
+GraphRewriter::GraphRewriter(BoundGraph bound)
+    : bound_(std::move(bound)),
+      readers_(*bound_.graph),
+      mapped_(*bound_.graph),
+      nodes_(bound_.graph->nodes().size(), nullptr) {
+  fused_.graph = std::make_unique<Graph>(bound_.graph->registry());
   FindReaders();
 }
 
@@ -44,9 +49,7 @@ Value GraphRewriter::FirstOf(const Value& value) const {
 }
 
 std::vector<const Node*> GraphRewriter::ReadersOf(Value value) const {
-  std::vector<const Node*> readers;
-  const auto found = readers_.find(value);
-  if (found != readers_.end()) readers = found->second;
+  std::vector<const Node*> readers = readers_[value];
   if (kept_.contains(value)) readers.push_back(nullptr);
   return readers;
 }
@@ -61,7 +64,18 @@ void GraphRewriter::Fuse(const Node& whole, Rule rule, std::initializer_list<con
   for (const Node* const part : parts) with_[part] = &whole;
 }
 
+// True if a copy would have the nodes in the order of the graph itself.
+bool GraphRewriter::IsInOrder() const {
+  const auto& nodes = bound_.graph->nodes();
+  return std::all_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    const auto& waits = node->control_inputs();
+    return std::all_of(waits.begin(), waits.end(),
+                       [&](const Node* control) { return control->id() < node->id(); });
+  });
+}
+
 BoundGraph GraphRewriter::Rewritten() {
+  if (rules_.empty() && IsInOrder()) return std::move(bound_);
   for (const auto& node : bound_.graph->nodes()) Emit(*node);
   Finish();
   return std::move(fused_);
@@ -69,12 +83,24 @@ BoundGraph GraphRewriter::Rewritten() {
 
 Value GraphRewriter::At(Value old) {
   Emit(*old.node);
-  return mapped_.at(old);
+  return MappedTo(old);
+}
+
+Value GraphRewriter::MappedTo(const Value& old) const {
+  const Value value = mapped_[old];
+  Check(value.valid(), "'{}' is not in the new graph", old.name());
+  return value;
+}
+
+Node* GraphRewriter::CopyOf(const Node& old) {
+  Node* const node = NodeOf(old);
+  Check(node != nullptr, "'{}' is not in the new graph", old.name());
+  return node;
 }
 
 // Emits the node after all that it needs, if it is not there yet.
 void GraphRewriter::Emit(const Node& node) {
-  if (nodes_.contains(&node)) return;
+  if (NodeOf(node) != nullptr) return;
   const auto with = with_.find(&node);
   if (with != with_.end()) return Emit(*with->second);
   const auto rule = rules_.find(&node);
@@ -83,8 +109,8 @@ void GraphRewriter::Emit(const Node& node) {
   for (const Value& input : node.inputs()) inputs.push_back(At(input));
   for (Node* const control : node.control_inputs()) Emit(*control);
   Node* const copy = Add(node, node.type(), std::move(inputs), node.attrs());
-  for (Node* const control : node.control_inputs()) copy->AddControlInput(nodes_.at(control));
-  nodes_[&node] = copy;
+  for (Node* const control : node.control_inputs()) copy->AddControlInput(CopyOf(*control));
+  NodeOf(node) = copy;
   for (int i = 0; i < node.outputs(); ++i) Map(node, i, copy->output(i));
 }
 
@@ -95,19 +121,19 @@ Node* GraphRewriter::Add(const Node& old, std::string_view type, std::vector<Val
 }
 
 void GraphRewriter::Map(const Node& old, int output, Value value) {
-  nodes_[&old] = value.node;
+  NodeOf(old) = value.node;
   mapped_[{const_cast<Node*>(&old), output}] = value;
 }
 
 // Feeds, fetches and shape_sources are told of the new graph's values.
 void GraphRewriter::Finish() {
-  for (const Value& feed : bound_.feeds) fused_.feeds.push_back(mapped_.at(feed));
-  for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(mapped_.at(fetch));
-  for (const Node* const target : bound_.targets) fused_.targets.push_back(nodes_.at(target));
-  if (bound_.guard.valid()) fused_.guard = mapped_.at(bound_.guard);
+  for (const Value& feed : bound_.feeds) fused_.feeds.push_back(MappedTo(feed));
+  for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(MappedTo(fetch));
+  for (const Node* const target : bound_.targets) fused_.targets.push_back(CopyOf(*target));
+  if (bound_.guard.valid()) fused_.guard = MappedTo(bound_.guard);
   for (const auto& [constant, sources] : bound_.shape_sources) {
-    std::vector<Value>& to = fused_.shape_sources[nodes_.at(constant)];
-    for (const Value& source : sources) to.push_back(mapped_.at(source));
+    std::vector<Value>& to = fused_.shape_sources[CopyOf(*constant)];
+    for (const Value& source : sources) to.push_back(MappedTo(source));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/backend/bind.h"
+#include "core/graph/value_map.h"
 
 namespace tpuest {
 
@@ -19,11 +20,11 @@ namespace tpuest {
 // Two walks over the graph. The first, which is the fusion's own, finds patterns: Fuse() notes the
 // last node of each with the function that emits it, and the nodes that go with it. The second
 // (Rewritten) copies the graph, node by node with what it needs first, and calls that function
-// where a pattern ends. A node is in at most one pattern, and only if nothing outside of it can
-// tell that it is gone (IsFree, ReadersOf).
+// where a pattern ends; without a pattern the graph stays as it is. A node is in at most one
+// pattern, and only if nothing outside of it can tell that it is gone (IsFree, ReadersOf).
 class GraphRewriter {
  public:
-  explicit GraphRewriter(const BoundGraph& bound);
+  explicit GraphRewriter(BoundGraph bound);
   GraphRewriter(const GraphRewriter&) = delete;
   GraphRewriter& operator=(const GraphRewriter&) = delete;
 
@@ -63,18 +64,22 @@ class GraphRewriter {
 
  private:
   void FindReaders();
+  [[nodiscard]] bool IsInOrder() const;
+  [[nodiscard]] Node*& NodeOf(const Node& old) { return nodes_[static_cast<size_t>(old.id())]; }
+  [[nodiscard]] Value MappedTo(const Value& old) const;
+  [[nodiscard]] Node* CopyOf(const Node& old);
   void Finish();
 
-  const BoundGraph& bound_;
+  BoundGraph bound_;
   BoundGraph fused_;
-  std::map<Value, std::vector<const Node*>> readers_;
+  ValueMap<std::vector<const Node*>> readers_;
   std::set<Value> kept_;
   std::set<const Node*> ordered_;  // targets, and nodes with control edges
   std::set<const Node*> awaited_;  // nodes that only recomputations wait for, or they, too
   std::map<const Node*, Rule> rules_;
   std::map<const Node*, const Node*> with_;
-  std::map<Value, Value> mapped_;
-  std::map<const Node*, Node*> nodes_;
+  ValueMap<Value> mapped_;
+  std::vector<Node*> nodes_;  // by the old node's id
 };
 
 }  // namespace tpuest

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/backend/cpu/program.h"
@@ -271,6 +272,17 @@ TEST_CASE("nothing is fused that another node reads") {
     CHECK(net.Count("MaxPool") == 1);
   }
   net.CheckSame();
+}
+
+TEST_CASE("a graph without a pattern is not copied") {
+  Net net;
+  net.Dense();
+  net.fetches = {net.product};
+  BoundGraph bound = BindGraph(net.Spec());
+  const Graph* const before = bound.graph.get();
+  const BoundGraph fused = Fused(std::move(bound));
+  CHECK(fused.graph.get() == before);
+  CHECK(fused.fetches.front().node->type() == "MatMul");
 }
 
 TEST_CASE("the shape of what was fused away still counts the rows of the batch") {
