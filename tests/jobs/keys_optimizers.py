@@ -29,6 +29,7 @@ SCHEDULES = [
     {"type": "polynomial_decay", "learning_rate": 0.1, "decay_steps": 2, "end_learning_rate": 0.01, "power": 2.0},
     {"type": "piecewise_constant", "boundaries": [1, 2], "values": [0.1, 0.05, 0.02]},
     {"type": "cosine_decay", "learning_rate": 0.1, "decay_steps": 3},
+    {"type": "cosine_decay", "learning_rate": 0.1, "decay_steps": 3, "warmup_target": 0.2, "warmup_steps": 2},
     {"type": "cosine_decay_restarts", "learning_rate": 0.1, "first_decay_steps": 1, "t_mul": 2.0, "m_mul": 0.5},
 ]
 WARMUPS = [

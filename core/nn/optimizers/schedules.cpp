@@ -47,6 +47,11 @@ Value ScaleAboveAlpha(double rate, double alpha, Value decayed) {
   return ops::Mul(ops::AddV2(ops::Mul(decayed, 1.0 - alpha), alpha), rate);
 }
 
+// A straight line from `first` at step 0 to `last` at `steps`.
+Value Rising(double first, double last, double steps, const ScheduleStep& at) {
+  return ops::AddV2(ops::Mul(at.Number((last - first) / steps), at.step), first);
+}
+
 // Half a wave, from 1 to 0: (1 + cos(pi * fraction)) / 2.
 Value HalfWave(Value fraction) {
   return ops::Mul(ops::AddV2(ops::Cos(ops::Mul(fraction, std::numbers::pi)), 1.0), 0.5);
@@ -115,8 +120,22 @@ Value Decayed(const PiecewiseConstant& schedule, const ScheduleStep& at) {
 
 Value Decayed(const CosineDecay& schedule, const ScheduleStep& at) {
   const auto decay_steps = static_cast<double>(at.Steps(schedule.decay_steps, "decay_steps"));
-  const Value fraction = ops::RealDiv(ops::Minimum(at.step, decay_steps), decay_steps);
-  return ScaleAboveAlpha(schedule.learning_rate, schedule.alpha, HalfWave(fraction));
+  const auto wave = [&](Value step, double rate) {
+    const Value fraction = ops::RealDiv(ops::Minimum(step, decay_steps), decay_steps);
+    return ScaleAboveAlpha(rate, schedule.alpha, HalfWave(fraction));
+  };
+  if (!schedule.warmup_target) return wave(at.step, schedule.learning_rate);
+  if (schedule.warmup) {
+    throw Error(Code::kUsage, "cosine_decay has a `warmup` and a `warmup_target`",
+                "keep one of them");
+  }
+  const double target = *schedule.warmup_target;
+  const int64_t warm_steps = StepsOf(schedule.warmup_steps, at.steps_per_epoch, "warmup_steps");
+  if (warm_steps < 1) return wave(at.step, target);
+  const auto steps = static_cast<double>(warm_steps);
+  return ops::SelectV2(ops::Less(at.global_step, at.graph.Scalar<int64_t>(warm_steps)),
+                       Rising(schedule.learning_rate, target, steps, at),
+                       wave(ops::Maximum(ops::Sub(at.step, steps), 0.0), target));
 }
 
 // The number of restarts at a step, float32 [], from TensorFlow's formula in float32. Its logarithm
@@ -184,8 +203,7 @@ double FirstRate(const Schedule& schedule) {
 
 Value WarmRate(const LinearWarmup& warmup, double first_rate, double steps,
                const ScheduleStep& at) {
-  const Value slope = at.Number((first_rate - warmup.warmup_learning_rate) / steps);
-  return ops::AddV2(ops::Mul(slope, at.step), warmup.warmup_learning_rate);
+  return Rising(warmup.warmup_learning_rate, first_rate, steps, at);
 }
 
 Value WarmRate(const ConstantWarmup& warmup, double /*first_rate*/, double /*steps*/,

@@ -72,24 +72,28 @@ enum class Decay { kExponential, kNaturalExp, kInverseTime };
 
 struct DecayWords {
   std::string_view type;
+  std::string_view keras;        // as DecayOptions::kKeras
   std::string_view decay_steps;  // help
   std::string_view decay_rate;
   std::string_view summary;
 };
 [[nodiscard]] constexpr DecayWords WordsOf(Decay decay) {
   constexpr DecayWords kWords[] = {
-      {"exponential_decay", "steps for one factor decay_rate", "factor",
+      {"exponential_decay", "ExponentialDecay", "steps for one factor decay_rate", "factor",
        "times decay_rate, every decay_steps"},
-      {"natural_exp_decay", "steps for one factor e^-rate", "exponent",
+      {"natural_exp_decay", "", "steps for one factor e^-rate", "exponent",
        "times e^-decay_rate, every decay_steps"},
-      {"inverse_time_decay", "steps for one decay_rate", "how fast the divisor grows",
-       "divided by 1 + decay_rate * step / decay_steps"}};
+      {"inverse_time_decay", "InverseTimeDecay", "steps for one decay_rate",
+       "how fast the divisor grows", "divided by 1 + decay_rate * step / decay_steps"}};
   return kWords[static_cast<int>(decay)];
 }
 
 template <Decay decay>
 struct DecayOptions {
   static constexpr std::string_view kType = WordsOf(decay).type;
+  // The class of tf.keras.optimizers.schedules that computes the same; "": there is none. Its
+  // arguments have the names of the keys here, but for learning_rate, its initial_learning_rate.
+  static constexpr std::string_view kKeras = WordsOf(decay).keras;
   static constexpr std::string_view kSummary = WordsOf(decay).summary;
   double learning_rate = 0.0;
   Period decay_steps;
@@ -120,6 +124,7 @@ using InverseTimeDecay = DecayOptions<Decay::kInverseTime>;
 // Steps count from decay_begin on, as in polynomial_decay(rate, global_step - begin, ...).
 struct PolynomialDecay {
   static constexpr std::string_view kType = "polynomial_decay";
+  static constexpr std::string_view kKeras = "PolynomialDecay";
   static constexpr std::string_view kSummary =
       "falls to end_learning_rate by a power of what is left";
   double learning_rate = 0.0;
@@ -148,6 +153,7 @@ struct PolynomialDecay {
 // piecewise_constant).
 struct PiecewiseConstant {
   static constexpr std::string_view kType = "piecewise_constant";
+  static constexpr std::string_view kKeras = "PiecewiseConstantDecay";
   static constexpr std::string_view kSummary = "a rate for each stretch between boundaries";
   std::vector<Period> boundaries;
   std::vector<double> values;
@@ -163,13 +169,18 @@ struct PiecewiseConstant {
 };
 
 // The rate learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha), with
-// step at most decay_steps (tf.train.cosine_decay).
+// step at most decay_steps (tf.train.cosine_decay). With warmup_target the rate first rises in a
+// straight line from learning_rate to it in warmup_steps steps; the wave then starts there, from
+// warmup_target (tf.keras.optimizers.schedules.CosineDecay).
 struct CosineDecay {
   static constexpr std::string_view kType = "cosine_decay";
+  static constexpr std::string_view kKeras = "CosineDecay";
   static constexpr std::string_view kSummary = "falls along half a cosine";
   double learning_rate = 0.0;
   Period decay_steps;
   double alpha = 0.0;
+  std::optional<double> warmup_target;
+  Period warmup_steps;
   Warmup warmup;
   Place place;
 
@@ -177,7 +188,11 @@ struct CosineDecay {
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
     v("decay_steps", decay_steps, {.help = "steps of half a wave", .required = true});
-    v("alpha", alpha, {.help = "smallest rate as a fraction of learning_rate"});
+    v("alpha", alpha, {.help = "smallest rate as a fraction of the wave's first rate"});
+    v("warmup_target", warmup_target,
+      {.help = "rate after warmup_steps, from which the wave falls, as in tf.keras; null: the wave "
+               "starts at step 0 from learning_rate"});
+    v("warmup_steps", warmup_steps, {.help = "steps from learning_rate to warmup_target"});
     VisitWarmup(v, warmup);
   }
 };
@@ -186,6 +201,7 @@ struct CosineDecay {
 // (Loshchilov & Hutter 2016, tf.train.cosine_decay_restarts).
 struct CosineDecayRestarts {
   static constexpr std::string_view kType = "cosine_decay_restarts";
+  static constexpr std::string_view kKeras = "CosineDecayRestarts";
   static constexpr std::string_view kSummary = "falls along half a cosine, again and again";
   double learning_rate = 0.0;
   Period first_decay_steps;

@@ -107,6 +107,21 @@ TEST_CASE("a boundary belongs to the value before it") {
              {0.1, 0.1, 0.1, 0.1, 0.01, 0.01, 0.001}, 1e-8));
 }
 
+// The rates of tf.keras.optimizers.schedules.CosineDecay (TensorFlow 2.15).
+TEST_CASE("cosine decay with a warm-up target rises to it and falls from there, as in Keras") {
+  CosineDecay warm{.learning_rate = 0.02,
+                   .decay_steps = {10},
+                   .alpha = 0.1,
+                   .warmup_target = 0.5,
+                   .warmup_steps = {8}};
+  CHECK(Near(RatesAt(warm), {0.02, 0.08, 0.44, 0.4570288062, 0.4072516859, 0.05, 0.05}, 1e-7));
+  warm.alpha = 0;
+  warm.warmup_steps = {0};
+  CHECK(Near(RatesAt(warm), {0.5, 0.4877641201, 0.1030537039, 0, 0, 0, 0}, 1e-7));
+  warm.warmup = LinearWarmup{.warmup_steps = {5}};
+  CHECK(MessageOf(warm) == "cosine_decay has a `warmup` and a `warmup_target`");
+}
+
 TEST_CASE("cosine decay and its restarts are TensorFlow's") {
   CHECK(Near(RatesAt(CosineDecay{.learning_rate = 0.1, .decay_steps = {20}, .alpha = 0.1}),
              {0.1, 0.0994459763, 0.0754295737, 0.054999996, 0.0479604453, 0.01, 0.01}, 1e-7));
