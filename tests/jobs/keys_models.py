@@ -635,10 +635,16 @@ def compiled_fixtures():
     }
     metrics = [
         (
-            {"fn": "AUC", "num_thresholds": 20},
-            {"curve": ["PR"], "summation_method": ["minoring"], "num_thresholds": [3]},
+            {"fn": "AUC"},
+            {
+                "curve": ["PR"],
+                "summation_method": ["minoring"],
+                "num_thresholds": [3],
+                "thresholds": [[0.25, 0.5]],
+                "from_logits": [True],
+            },
         ),
-        ({"fn": "Precision"}, {"threshold": [0.05, 0.95]}),
+        ({"fn": "Precision"}, {"threshold": [0.05, 0.95], "thresholds": [0.95, [0.05, 0.95]]}),
         ({"fn": "binary_crossentropy"}, {"from_logits": [True], "label_smoothing": [0.2]}),
     ]
     for metric, values in metrics:
@@ -655,7 +661,29 @@ def compiled_fixtures():
         "job": weighed,
         "focus": [("model", "head", "outputs", 0)],
         "commands": RUN_ONLY,
-        "values": {"weight_column": ["w"]},
+        "values": {"weight_column": ["w"], "weighted_metrics": [[{"fn": "mae"}]]},
+    }
+    yield {
+        "name": "compile weighted metrics",
+        "job": compiled({"name": "one", "loss": "binary_crossentropy", "weighted_metrics": [{"fn": "Recall"}]}),
+        "focus": [("model", "head", "outputs", 0, "weighted_metrics", 0)],
+        "commands": RUN_ONLY,
+        "values": {"fn": ["mae"], "name": ["other"], "thresholds": [0.95], "threshold": [0.95]},
+    }
+    for metric, values in (({"fn": "Precision"}, {"top_k": [1], "class_id": [1]}), ({"fn": "Recall"}, {"top_k": [2]})):
+        yield {
+            "name": "compile classes " + metric["fn"],
+            "job": compiled({"name": "one", "loss": "categorical_crossentropy", "metrics": [metric]}, "tags", 3),
+            "commands": RUN_ONLY,
+            "focus": [("model", "head", "outputs", 0, "metrics", 0)],
+            "values": {**values, "name": ["other"]},
+        }
+    yield {
+        "name": "compile ignored",
+        "focus": [("model", "head", "outputs", 0)],
+        "values": {"ignore_class": [1]},
+        "commands": RUN_ONLY,
+        "job": compiled({"name": "one", "loss": "sparse_categorical_crossentropy"}, "y", 3),
     }
     yield {
         "name": "compile huber",

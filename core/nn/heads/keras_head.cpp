@@ -1,7 +1,10 @@
 #include "core/nn/heads/keras_head.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -23,10 +26,23 @@ struct MetricClass {
   BuildClass build;
 };
 
+// The thresholds of a metric of positives.
+std::vector<double> ThresholdsOf(const KerasMetric& metric) {
+  if (!metric.thresholds) return {metric.top_k ? kBelowAll : metric.arguments.threshold};
+  if (const auto* const one = std::get_if<double>(&*metric.thresholds)) return {*one};
+  return std::get<std::vector<double>>(*metric.thresholds);
+}
+
 template <ConfusionCell cell>
 MetricOps Confused(Graph& graph, const std::string& name, const KerasMetric& metric, Value p,
                    Value y, Value weights) {
-  return ConfusionMetric(graph, name, cell, p, y, weights, metric.arguments.threshold);
+  return ConfusionMetric(graph, name, cell, p, y, weights, ThresholdsOf(metric));
+}
+
+template <ClassRate rate>
+MetricOps Rate(Graph& graph, const std::string& name, const KerasMetric& metric, Value p, Value y,
+               Value weights) {
+  return RateAtThresholdsMetric(graph, name, rate, p, y, weights, ThresholdsOf(metric));
 }
 
 MetricOps AreaUnderCurve(Graph& graph, const std::string& name, const KerasMetric& metric, Value p,
@@ -35,24 +51,18 @@ MetricOps AreaUnderCurve(Graph& graph, const std::string& name, const KerasMetri
                                  : metric.summation_method == "majoring"
                                      ? AucSummation::kMajoring
                                      : AucSummation::kInterpolation;
-  return AucMetric(graph, name, p, y, weights,
-                   {.curve = metric.curve == "PR" ? AucCurve::kPr : AucCurve::kRoc,
-                    .summation = summation,
-                    .num_thresholds = static_cast<int>(metric.num_thresholds)});
+  return AucMetric(
+      graph, name, metric.arguments.from_logits ? ops::Sigmoid(p) : p, y, weights,
+      {.curve = metric.curve == "PR" ? AucCurve::kPr : AucCurve::kRoc,
+       .summation = summation,
+       .num_thresholds = static_cast<int>(metric.num_thresholds),
+       .thresholds = metric.thresholds ? ThresholdsOf(metric) : std::vector<double>()});
 }
 
 constexpr std::array kClasses = {
     MetricClass{"AUC", AreaUnderCurve},
-    MetricClass{"Precision",
-                [](Graph& graph, const std::string& name, const KerasMetric& metric, Value p,
-                   Value y, Value weights) {
-                  return PrecisionMetric(graph, name, p, y, weights, metric.arguments.threshold);
-                }},
-    MetricClass{"Recall",
-                [](Graph& graph, const std::string& name, const KerasMetric& metric, Value p,
-                   Value y, Value weights) {
-                  return RecallMetric(graph, name, p, y, weights, metric.arguments.threshold);
-                }},
+    MetricClass{"Precision", Rate<ClassRate::kPrecision>},
+    MetricClass{"Recall", Rate<ClassRate::kRecall>},
     MetricClass{
         "RootMeanSquaredError",
         [](Graph& graph, const std::string& name, const KerasMetric&, Value p, Value y,
@@ -68,10 +78,40 @@ const MetricClass* ClassOf(const std::string& fn) {
   return found == kClasses.end() ? nullptr : found;
 }
 
+// A shape whose first dimension is whatever is left.
+Shape BatchFirst(const Shape& shape) {
+  std::vector<int64_t> dims = {-1};
+  for (int axis = 1; axis < shape.rank(); ++axis) dims.push_back(shape.dim(axis));
+  return Shape(dims);
+}
+
 // Numbers of examples [batch, ...] as rows [batch, n].
 Value Rows(Value x) {
   if (x.shape().rank() == 1) return ops::ExpandDims(x, -1);
   return x.shape().rank() == 2 ? x : ops::FlattenRows(x);
+}
+
+// The predictions, or labels, that a metric looks at: those of one class, and of predictions the
+// largest.
+Value SeenBy(const KerasMetric& metric, Value x, bool is_prediction) {
+  const Shape& shape = x.shape();
+  const int64_t classes = shape.dim(-1);
+  if (is_prediction && metric.top_k) {
+    if (*metric.top_k < 1 || *metric.top_k > classes) {
+      throw Error(Code::kUsage, fmt::format("top_k is {}, and the output has {} classes",
+                                            *metric.top_k, classes));
+    }
+    const Value rows = shape.rank() == 2 ? x : ops::Reshape(x, Shape{-1, classes});
+    const Value kept = KeepTopK(rows, *metric.top_k);
+    x = shape.rank() == 2 ? kept : ops::Reshape(kept, BatchFirst(shape));
+  }
+  if (!metric.class_id) return x;
+  if (*metric.class_id < 0 || *metric.class_id >= classes) {
+    throw Error(Code::kUsage,
+                fmt::format("class_id is {}, expected 0 to {}", *metric.class_id, classes - 1));
+  }
+  return ops::GatherV2(x, x.graph().Constant(Tensor::Of<int64_t>({1}, {*metric.class_id}), "class"),
+                       shape.rank() - 1);
 }
 
 std::string PythonSet(const std::vector<std::string>& names) {
@@ -144,61 +184,80 @@ class KerasBuilder {
     }
     if (output.loss) {
       const std::string loss = KerasFunctionOf(*output.loss, "", predictions);
-      const Value losses = Value(Rows(KerasFunction(
-          loss, KerasLabels(LabelOf(output), predictions, loss), predictions, output.arguments)));
-      AddLoss(output, losses);
+      const Value labels = KerasLabels(LabelOf(output), predictions, loss);
+      AddLoss(output, Rows(KerasFunction(loss, labels, predictions, output.arguments)),
+              KerasMask(loss, labels, output.arguments));
     }
     for (const KerasMetric& metric : output.metrics) {
-      AtPlace(metric.place, [&] { AddMetric(output, metric, predictions); });
+      AtPlace(metric.place, [&] { AddMetric(output, metric, predictions, /*weighted=*/false); });
+    }
+    for (const KerasMetric& metric : output.weighted_metrics) {
+      AtPlace(metric.place, [&] { AddMetric(output, metric, predictions, /*weighted=*/true); });
     }
   }
 
-  void AddLoss(const KerasOutput& output, Value losses) {
+  // `mask`: the losses that count; not valid(): all.
+  void AddLoss(const KerasOutput& output, Value losses, Value mask) {
     const auto real = built_.metric_tensors.find(kRealRows);
+    const Value rows = real == built_.metric_tensors.end() ? Value() : real->second;
     const Value loss =
         ReduceLoss(losses,
-                   {.weights = WeightColumn(output.weight_column.value_or(""), inputs_, false),
-                    .example_weight = real == built_.metric_tensors.end() ? Value() : real->second,
+                   {.weights = WeightsOf(output),
+                    .example_weight = ProductOfWeights(rows, mask.valid() ? Rows(mask) : mask),
                     .replicas = inputs_.replicas},
                    ParseLossReduction(output.reduction));
     losses_.push_back(output.loss_weight == 1 ? loss : ops::Mul(loss, output.loss_weight));
     rows_ = losses;
   }
 
-  // A name for results; a second of the same is <name>_1.
-  std::string NameFor(const KerasOutput& output, const KerasMetric& metric) {
+  Value WeightsOf(const KerasOutput& output) const {
+    return WeightColumn(output.weight_column.value_or(""), inputs_, false);
+  }
+
+  // A name for results; a second of the same is <name>_1, or weighted_<name>.
+  std::string NameFor(const KerasOutput& output, const KerasMetric& metric, bool weighted) {
     const std::string prefix = head_.outputs.size() > 1 ? output.name + "_" : "";
-    const std::string wanted = metric.name.value_or(prefix + metric.fn);
+    std::string wanted = metric.name.value_or(prefix + metric.fn);
+    if (weighted && built_.metrics.contains(wanted)) {
+      wanted = prefix + "weighted_" +
+               (wanted.starts_with(prefix) ? wanted.substr(prefix.size()) : wanted);
+    }
     std::string name = wanted;
     for (int i = 1; built_.metrics.contains(name); ++i) name = fmt::format("{}_{}", wanted, i);
     return name;
   }
 
-  void AddMetric(const KerasOutput& output, const KerasMetric& metric, Value predictions) {
-    const std::string name = NameFor(output, metric);
+  void AddMetric(const KerasOutput& output, const KerasMetric& metric, Value predictions,
+                 bool weighted) {
+    const std::string name = NameFor(output, metric, weighted);
     const std::string tensor = "metric/" + name;
-    const auto weights = [](const Tensors& t) {
-      const auto found = t.find(kRealRows);
-      return found == t.end() ? Value() : found->second;
-    };
-    if (const MetricClass* const of_class = ClassOf(metric.fn)) {
-      built_.metric_tensors[tensor] = Rows(predictions);
+    Value own = weighted ? WeightsOf(output) : Value();
+    const bool is_class = ClassOf(metric.fn) != nullptr;
+    if (is_class) {
+      const Value labels = KerasLabels(LabelOf(output), predictions, "");
+      built_.metric_tensors[tensor] = Rows(SeenBy(metric, predictions, /*is_prediction=*/true));
       built_.metric_tensors[tensor + "/labels"] =
-          Rows(KerasLabels(LabelOf(output), predictions, ""));
-      built_.metrics[name] = [=](Graph& graph, const Tensors& t) {
-        return of_class->build(graph, name, metric, t.at(tensor), t.at(tensor + "/labels"),
-                               weights(t));
-      };
-      return;
+          Rows(SeenBy(metric, labels, /*is_prediction=*/false));
+    } else {
+      const std::string fn = KerasFunctionOf(metric.fn, output.loss.value_or(""), predictions);
+      const Value labels = KerasLabels(LabelOf(output), predictions, fn);
+      Value values = KerasFunction(fn, labels, predictions, metric.arguments);
+      // As a metric it is the cosine itself, as a loss minus that.
+      if (fn == "cosine_similarity") values = ops::Neg(values);
+      built_.metric_tensors[tensor] = Rows(values);
+      const Value mask = KerasMask(fn, labels, metric.arguments);
+      if (mask.valid()) own = ProductOfWeights(own, Rows(mask));
     }
-    const std::string fn = KerasFunctionOf(metric.fn, output.loss.value_or(""), predictions);
-    Value values = KerasFunction(fn, KerasLabels(LabelOf(output), predictions, fn), predictions,
-                                 metric.arguments);
-    // As a metric it is the cosine itself, as a loss minus that.
-    if (fn == "cosine_similarity") values = ops::Neg(values);
-    built_.metric_tensors[tensor] = Rows(values);
+    if (own.valid()) built_.metric_tensors[tensor + "/weights"] = own;
     built_.metrics[name] = [=](Graph& graph, const Tensors& t) {
-      return MeanMetric(graph, name, t.at(tensor), weights(t));
+      const auto given = [&](const std::string& key) {
+        const auto found = t.find(key);
+        return found == t.end() ? Value() : found->second;
+      };
+      const Value weights = ProductOfWeights(given(tensor + "/weights"), given(kRealRows));
+      if (!is_class) return MeanMetric(graph, name, t.at(tensor), weights);
+      return ClassOf(metric.fn)->build(graph, name, metric, t.at(tensor), t.at(tensor + "/labels"),
+                                       weights);
     };
   }
 
@@ -219,26 +278,104 @@ class KerasBuilder {
   Value rows_;
 };
 
+// The arguments of functions that a struct has, by key, as texts that are equal where the values
+// are.
+class ArgumentTexts {
+ public:
+  template <class Options>
+  static std::map<std::string_view, std::string> Of(Options options) {
+    ArgumentTexts texts;
+    options.Visit(texts);
+    return texts.texts_;
+  }
+
+  template <class T>
+  void operator()(std::string_view key, T& value, const Field& /*field*/) {
+    if (!IsKerasArgument(key)) return;
+    if constexpr (requires { TextOf(value); }) texts_[key] = TextOf(value);
+  }
+
+ private:
+  static std::string TextOf(const std::string& value) { return value; }
+  static std::string TextOf(bool value) { return value ? "true" : "false"; }
+  static std::string TextOf(int64_t value) { return std::to_string(value); }
+  static std::string TextOf(double value) { return fmt::format("{}", value); }
+  static std::string TextOf(const std::vector<double>& values) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+  }
+  template <class... Ts>
+  static std::string TextOf(const std::variant<Ts...>& value) {
+    return std::visit([](const auto& alternative) { return TextOf(alternative); }, value);
+  }
+  template <class T>
+  static std::string TextOf(const std::optional<T>& value) {
+    return value ? TextOf(*value) : "null";
+  }
+
+  std::map<std::string_view, std::string> texts_;
+};
+
+// Throws at the place for an argument that the function does not have.
+template <class Options>
+void CheckArguments(std::string_view function, const Options& options) {
+  const auto usual = ArgumentTexts::Of(Options());
+  std::vector<std::string> taken;
+  for (const auto& [key, text] : usual) {
+    if (KerasTakes(function, key)) taken.emplace_back(key);
+  }
+  for (const auto& [key, text] : ArgumentTexts::Of(options)) {
+    if (KerasTakes(function, key) || text == usual.at(key)) continue;
+    Refuse(options.place, fmt::format("'{}' has no argument '{}'", function, key),
+           taken.empty() ? "it has none" : "it has: " + Join(taken, ", "));
+  }
+}
+
+void CheckThresholds(const KerasMetric& metric) {
+  const bool is_auc = metric.fn == "AUC";
+  if (is_auc && metric.num_thresholds < 2) {
+    Refuse(metric.place,
+           fmt::format("num_thresholds is {}, expected at least 2", metric.num_thresholds));
+  }
+  if (!metric.thresholds) return;
+  if (is_auc && std::holds_alternative<double>(*metric.thresholds)) {
+    Refuse(metric.place, "thresholds of AUC are a list", "thresholds: [0.25, 0.5, 0.75]");
+  }
+  const std::vector<double> thresholds = ThresholdsOf(metric);
+  if (thresholds.empty()) Refuse(metric.place, "thresholds is an empty list", "thresholds: [0.5]");
+  for (const double threshold : thresholds) {
+    if (threshold >= 0 && threshold <= 1) continue;
+    Refuse(metric.place, fmt::format("a threshold is {}, expected 0 to 1", threshold));
+  }
+}
+
 void CheckMetric(const KerasMetric& metric) {
   const auto& means = KerasMeanNames();
-  if (std::find(means.begin(), means.end(), metric.fn) != means.end()) return;
-  if (ClassOf(metric.fn) != nullptr) return;
-  std::vector<std::string> names(means.begin(), means.end());
-  for (const MetricClass& known : kClasses) names.emplace_back(known.name);
-  const auto nearest = Nearest(metric.fn, names);
-  Refuse(metric.place, fmt::format("there is no metric '{}'", metric.fn),
-         nearest ? fmt::format("did you mean '{}'?", *nearest) : "there are: " + Join(names, ", "));
+  const bool is_mean = std::find(means.begin(), means.end(), metric.fn) != means.end();
+  if (!is_mean && ClassOf(metric.fn) == nullptr) {
+    std::vector<std::string> names(means.begin(), means.end());
+    for (const MetricClass& known : kClasses) names.emplace_back(known.name);
+    const auto nearest = Nearest(metric.fn, names);
+    Refuse(
+        metric.place, fmt::format("there is no metric '{}'", metric.fn),
+        nearest ? fmt::format("did you mean '{}'?", *nearest) : "there are: " + Join(names, ", "));
+  }
+  CheckArguments(metric.fn, metric);
+  CheckThresholds(metric);
 }
 
 void CheckOutput(const KerasOutput& output) {
   for (const KerasMetric& metric : output.metrics) CheckMetric(metric);
+  for (const KerasMetric& metric : output.weighted_metrics) CheckMetric(metric);
   if (!output.loss) return;
   const auto& losses = KerasLossNames();
-  if (std::find(losses.begin(), losses.end(), *output.loss) != losses.end()) return;
-  const std::vector<std::string> names(losses.begin(), losses.end());
-  const auto nearest = Nearest(*output.loss, names);
-  Refuse(output.place, fmt::format("there is no loss '{}'", *output.loss),
-         nearest ? fmt::format("did you mean '{}'?", *nearest) : "there are: " + Join(names, ", "));
+  if (std::find(losses.begin(), losses.end(), *output.loss) == losses.end()) {
+    const std::vector<std::string> names(losses.begin(), losses.end());
+    const auto nearest = Nearest(*output.loss, names);
+    Refuse(
+        output.place, fmt::format("there is no loss '{}'", *output.loss),
+        nearest ? fmt::format("did you mean '{}'?", *nearest) : "there are: " + Join(names, ", "));
+  }
+  CheckArguments(*output.loss, output);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "core/base/visit.h"
@@ -15,11 +16,23 @@
 
 namespace tpuest::nn {
 
+inline constexpr std::string_view kSmoothingHelp =
+    "of a crossentropy: labels of 1 and 0 come this much closer together";
+inline constexpr std::string_view kAxisHelp =
+    "of a crossentropy: axis of the classes, and of cosine_similarity: of the vectors; -1: the "
+    "last";
+inline constexpr std::string_view kIgnoreClassHelp =
+    "of sparse_categorical_crossentropy: examples with this label do not count; null: all count";
+
 // A metric of Model.compile(metrics): the mean of a function, or one of tf.keras.metrics' classes.
+// Its keys are Keras' arguments; KerasTakes says which of them fn has.
 struct KerasMetric {
   std::string fn;
   std::optional<std::string> name;
   KerasArguments arguments;
+  std::optional<std::variant<double, std::vector<double>>> thresholds;
+  std::optional<int64_t> top_k;
+  std::optional<int64_t> class_id;
   std::string curve = "ROC";
   std::string summation_method = "interpolation";
   int64_t num_thresholds = 200;
@@ -33,10 +46,24 @@ struct KerasMetric {
        .required = true});
     v("name", name,
       {.help = "in results; null: fn, and <output>_<fn> where there are several outputs"});
-    v("threshold", arguments.threshold, {.help = "a prediction above it is a positive"});
+    v("thresholds", thresholds,
+      {.help = "of Precision, Recall, TruePositives and its kin: a prediction above it is a "
+               "positive, and the result is a list where this is one; null: 0.5, or none with "
+               "top_k; of AUC: the thresholds between 0 and 1; null: num_thresholds says them"});
+    v("top_k", top_k,
+      {.help = "of Precision and Recall: only the k largest predictions of an example may be "
+               "positives; null: all"});
+    v("class_id", class_id,
+      {.help = "of Precision and Recall: the class that it is about; null: all classes"});
+    v("threshold", arguments.threshold,
+      {.help = "of binary_accuracy: a prediction above it is a positive; of Precision and its kin "
+               "it is `thresholds`"});
     v("k", arguments.k, {.help = "of the top_k accuracies"});
-    v("from_logits", arguments.from_logits, {.help = "of a crossentropy: no probabilities"});
-    v("label_smoothing", arguments.label_smoothing, {.help = "of a crossentropy"});
+    v("from_logits", arguments.from_logits,
+      {.help = "of a crossentropy and AUC: predictions are logits, not probabilities"});
+    v("label_smoothing", arguments.label_smoothing, {.help = kSmoothingHelp});
+    v("axis", arguments.axis, {.help = kAxisHelp});
+    v("ignore_class", arguments.ignore_class, {.help = kIgnoreClassHelp});
     v("curve", curve, {.help = "of AUC: area under which curve", .values = {"ROC", "PR"}});
     v("summation_method", summation_method,
       {.help = "of AUC: how the curve runs between points",
@@ -54,6 +81,7 @@ struct KerasOutput {
   std::string reduction = "sum_over_batch_size";
   std::optional<std::string> weight_column;
   std::vector<KerasMetric> metrics;
+  std::vector<KerasMetric> weighted_metrics;
   Place place;
 
   template <class V>
@@ -65,7 +93,9 @@ struct KerasOutput {
     v("loss", loss, {.help = "as Keras calls it: mse, ...; null: it is not trained on"});
     v("loss_weight", loss_weight, {.help = "times the loss"});
     v("from_logits", arguments.from_logits, {.help = "of a crossentropy: no probabilities"});
-    v("label_smoothing", arguments.label_smoothing, {.help = "of a crossentropy"});
+    v("label_smoothing", arguments.label_smoothing, {.help = kSmoothingHelp});
+    v("axis", arguments.axis, {.help = kAxisHelp});
+    v("ignore_class", arguments.ignore_class, {.help = kIgnoreClassHelp});
     v("delta", arguments.delta, {.help = "of huber, huber_loss: where it turns straight"});
     v("gamma", arguments.gamma, {.help = "of a focal crossentropy: how little sure ones count"});
     v("alpha", arguments.alpha, {.help = "of a focal crossentropy: weight of a class"});
@@ -75,9 +105,11 @@ struct KerasOutput {
       {.help = "sum_over_batch_size: the mean; mean: divided by the weights, as tf.losses has it",
        .values = {"sum_over_batch_size", "sum", "mean", "sum_by_nonzero_weights"}});
     v("weight_column", weight_column,
-      {.help = "feature that weighs the examples in the loss, as sample_weights do; metrics do not "
-               "look at it"});
-    v("metrics", metrics, {.help = "what evaluation tells beside the loss"});
+      {.help = "feature that weighs the examples in the loss and in weighted_metrics, as "
+               "sample_weights do; metrics do not look at it"});
+    v("metrics", metrics, {.help = "what evaluation reports beside the loss"});
+    v("weighted_metrics", weighted_metrics,
+      {.help = "metrics in which weight_column weighs the examples"});
   }
 };
 

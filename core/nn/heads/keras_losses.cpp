@@ -119,10 +119,22 @@ Value CategoricalCrossentropy(Value y, Value p, const KerasArguments& arguments)
   return ops::Neg(LastSum(ops::Mul(y, ops::Log(Clipped(share)))));
 }
 
+// bool: where class numbers are not this one.
+Value IsNotClass(Value numbers, int64_t ignored) {
+  return ops::LogicalNot(ops::Equal(numbers, numbers.graph().Scalar<int64_t>(ignored)));
+}
+
 Value SparseCrossentropy(Value y, Value p, const KerasArguments& arguments) {
   Value logits = arguments.from_logits ? p : Behind(p, "Softmax");
   if (!logits.valid()) logits = ops::Log(Clipped(p));
-  const Value numbers = y.shape().rank() == 1 ? y : ops::Reshape(y, Shape{-1});
+  Value numbers = y.shape().rank() == 1 ? y : ops::Reshape(y, Shape{-1});
+  if (arguments.ignore_class) {
+    // An ignored class need not be one of the output's.
+    const Value counts = IsNotClass(numbers, *arguments.ignore_class);
+    numbers = ops::SelectV2(counts, numbers, ops::ZerosLike(numbers));
+    const Value losses = ops::SparseSoftmaxCrossEntropyWithLogits(AsRows(logits), numbers);
+    return LikeLeading(ops::SelectV2(counts, losses, ops::ZerosLike(losses)), p);
+  }
   return LikeLeading(ops::SparseSoftmaxCrossEntropyWithLogits(AsRows(logits), numbers), p);
 }
 
@@ -329,6 +341,89 @@ const Named* FindFunction(std::string_view name) {
   return nullptr;
 }
 
+bool IsCrossentropy(std::string_view function) {
+  return function.ends_with("crossentropy") || function == "ce" || function == "bce";
+}
+
+bool IsConfusion(std::string_view function) {
+  return function == "Precision" || function == "Recall" || function == "TruePositives" ||
+         function == "TrueNegatives" || function == "FalsePositives" ||
+         function == "FalseNegatives";
+}
+
+struct ArgumentRule {
+  std::string_view name;
+  bool (*is_taken_by)(std::string_view function);
+};
+
+constexpr std::array kArguments = {
+    ArgumentRule{"from_logits", [](std::string_view f) { return IsCrossentropy(f) || f == "AUC"; }},
+    ArgumentRule{"label_smoothing",
+                 [](std::string_view f) {
+                   return (IsCrossentropy(f) && !f.starts_with("sparse_")) ||
+                          f == "sigmoid_cross_entropy" || f == "softmax_cross_entropy";
+                 }},
+    ArgumentRule{"axis",
+                 [](std::string_view f) { return IsCrossentropy(f) || f.starts_with("cosine_"); }},
+    ArgumentRule{"ignore_class",
+                 [](std::string_view f) { return f == "sparse_categorical_crossentropy"; }},
+    ArgumentRule{"delta", [](std::string_view f) { return f == "huber" || f == "huber_loss"; }},
+    ArgumentRule{"gamma", [](std::string_view f) { return f.ends_with("focal_crossentropy"); }},
+    ArgumentRule{"alpha", [](std::string_view f) { return f.ends_with("focal_crossentropy"); }},
+    ArgumentRule{"apply_class_balancing",
+                 [](std::string_view f) { return f == "binary_focal_crossentropy"; }},
+    ArgumentRule{"threshold",
+                 [](std::string_view f) {
+                   return f == "binary_accuracy" || f == "accuracy" || f == "acc" || IsConfusion(f);
+                 }},
+    ArgumentRule{"k", [](std::string_view f) { return f.find("top_k") != std::string_view::npos; }},
+    ArgumentRule{"thresholds", [](std::string_view f) { return IsConfusion(f) || f == "AUC"; }},
+    ArgumentRule{"top_k", [](std::string_view f) { return f == "Precision" || f == "Recall"; }},
+    ArgumentRule{"class_id", [](std::string_view f) { return f == "Precision" || f == "Recall"; }},
+    ArgumentRule{"curve", [](std::string_view f) { return f == "AUC"; }},
+    ArgumentRule{"summation_method", [](std::string_view f) { return f == "AUC"; }},
+    ArgumentRule{"num_thresholds", [](std::string_view f) { return f == "AUC"; }}};
+
+const ArgumentRule* FindArgument(std::string_view name) {
+  const auto* const found = std::find_if(kArguments.begin(), kArguments.end(),
+                                         [&](const ArgumentRule& a) { return a.name == name; });
+  return found == kArguments.end() ? nullptr : found;
+}
+
+// The tensor with `axis` behind all others.
+Value WithLast(Value x, int axis) {
+  std::vector<int64_t> order;
+  for (int i = 0; i < x.shape().rank(); ++i) {
+    if (i != axis) order.push_back(i);
+  }
+  order.push_back(axis);
+  return ops::Transpose(x, order);
+}
+
+// A function along another axis than the last.
+Value AlongAxis(const Named& function, Value labels, Value predictions,
+                const KerasArguments& arguments) {
+  const int rank = predictions.shape().rank();
+  const auto axis = static_cast<int>(arguments.axis < 0 ? arguments.axis + rank : arguments.axis);
+  if (axis < 1 || axis >= rank) {
+    throw Error(Code::kUsage,
+                fmt::format("axis is {}, and the output has the axes 1 to {} beside the batch",
+                            arguments.axis, rank - 1));
+  }
+  KerasArguments along = arguments;
+  along.axis = -1;
+  if (axis == rank - 1) return function.compute(labels, predictions, along);
+  const bool is_sparse = TakesClassNumbers(function.name);
+  const bool is_binary = function.name.starts_with("binary_");
+  if (IsCrossentropy(function.name) && !arguments.from_logits) {
+    const Value logits = Behind(predictions, is_binary ? "Sigmoid" : "Softmax");
+    if (logits.valid()) predictions = logits;
+    along.from_logits = logits.valid();
+  }
+  return function.compute(is_sparse ? labels : WithLast(labels, axis), WithLast(predictions, axis),
+                          along);
+}
+
 [[noreturn]] void ThrowLabels(Value labels, Value predictions) {
   throw Error(Code::kUsage,
               fmt::format("labels {} do not go with the output {}", labels.shape().Text(),
@@ -400,7 +495,20 @@ Value KerasFunction(std::string_view function, Value labels, Value predictions,
     throw Error(Code::kUsage, fmt::format("there is no loss or metric '{}'", function),
                 "there are: " + Join({KerasLossNames().begin(), KerasLossNames().end()}, ", "));
   }
+  if (arguments.axis != -1) return AlongAxis(*found, labels, predictions, arguments);
   return found->compute(labels, predictions, arguments);
+}
+
+bool IsKerasArgument(std::string_view name) { return FindArgument(name) != nullptr; }
+
+bool KerasTakes(std::string_view function, std::string_view argument) {
+  const ArgumentRule* const found = FindArgument(argument);
+  return found != nullptr && found->is_taken_by(function);
+}
+
+Value KerasMask(std::string_view function, Value labels, const KerasArguments& arguments) {
+  if (!TakesClassNumbers(function) || !arguments.ignore_class) return {};
+  return ops::Cast(IsNotClass(labels, *arguments.ignore_class), DType::kFloat);
 }
 
 }  // namespace tpuest::nn

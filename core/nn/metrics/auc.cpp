@@ -1,5 +1,7 @@
 // The area under a curve from sums over examples at each of many thresholds.
 
+#include <algorithm>
+
 #include "core/nn/metrics/metrics.h"
 #include "core/nn/metrics/threshold_counts.h"
 #include "core/ops/array.h"
@@ -80,14 +82,24 @@ Value Area(Graph& graph, const ThresholdCounts& counts, const AucSpec& spec) {
   return AreaBelow(CurveOf(counts, spec.curve), spec.summation);
 }
 
+std::vector<float> ThresholdsOf(const AucSpec& spec) {
+  if (spec.thresholds.empty()) {
+    return EvenThresholds(spec.num_thresholds, -kEpsilon, 1.0 + kEpsilon);
+  }
+  std::vector<float> thresholds(spec.thresholds.begin(), spec.thresholds.end());
+  thresholds.push_back(static_cast<float>(-kEpsilon));
+  thresholds.push_back(static_cast<float>(1.0 + kEpsilon));
+  std::sort(thresholds.begin(), thresholds.end());
+  return thresholds;
+}
+
 }  // namespace
 
 MetricOps AucMetric(Graph& graph, const std::string& name, Value predictions, Value labels,
                     Value weights, const AucSpec& spec) {
   const NameScope scope(graph, name);
   const ThresholdCounts counts =
-      CountAtThresholds(graph, name, predictions, labels, weights,
-                        EvenThresholds(spec.num_thresholds, -kEpsilon, 1.0 + kEpsilon));
+      CountAtThresholds(graph, name, predictions, labels, weights, ThresholdsOf(spec));
   return {ops::Cast(Area(graph, counts, spec), DType::kFloat), counts.update};
 }
 

@@ -53,6 +53,15 @@ Tensor Positions(int n) {
   return Tensor::Of<int64_t>({n}, positions);
 }
 
+std::vector<float> Narrow(const std::vector<double>& thresholds) {
+  return {thresholds.begin(), thresholds.end()};
+}
+
+// The counts [n] as they are, or as one number, [], where n is 1.
+Value OnlyOrAll(Value counts) {
+  return counts.shape().dim(0) == 1 ? ops::Squeeze(counts, {0}) : counts;
+}
+
 // The value of x [n] at `index`, int64 [].
 Value At(Value x, Value index) { return ops::GatherV2(x, index, 0); }
 
@@ -90,11 +99,30 @@ MetricOps NearestTradeoffMetric(Graph& graph, const std::string& name, Tradeoff 
 
 MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
                           Value predictions, Value labels, Value weights, double threshold) {
+  return ConfusionMetric(graph, name, cell, predictions, labels, weights,
+                         std::vector<double>{threshold});
+}
+
+MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
+                          Value predictions, Value labels, Value weights,
+                          const std::vector<double>& thresholds) {
   const NameScope scope(graph, name);
   const ThresholdCounts counts =
-      CountAtThresholds(graph, name, predictions, labels, weights, {static_cast<float>(threshold)});
-  const Value count = ops::Squeeze(CellOf(counts, cell), {0});
-  return {ops::Cast(count, DType::kFloat), counts.update};
+      CountAtThresholds(graph, name, predictions, labels, weights, Narrow(thresholds));
+  return {ops::Cast(OnlyOrAll(CellOf(counts, cell)), DType::kFloat), counts.update};
+}
+
+MetricOps RateAtThresholdsMetric(Graph& graph, const std::string& name, ClassRate rate,
+                                 Value predictions, Value labels, Value weights,
+                                 const std::vector<double>& thresholds) {
+  const NameScope scope(graph, name);
+  const ThresholdCounts counts =
+      CountAtThresholds(graph, name, predictions, labels, weights, Narrow(thresholds));
+  const Value all = rate == ClassRate::kPrecision
+                        ? ops::AddV2(counts.true_positives, counts.false_positives)
+                        : counts.positives;
+  const Value rates = ops::DivNoNan(counts.true_positives, all);
+  return {ops::Cast(OnlyOrAll(rates), DType::kFloat), counts.update};
 }
 
 MetricOps TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,

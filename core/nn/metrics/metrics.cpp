@@ -196,4 +196,13 @@ Value InTopK(Value scores, Value labels, int64_t k) {
   return ops::Cast(ops::Less(rank, limit), DType::kFloat);
 }
 
+Value KeepTopK(Value scores, int64_t k) {
+  const auto classes = static_cast<int>(scores.shape().dim(-1));
+  const Value best = ops::TopKV2(scores, static_cast<int>(k)).indices;
+  const Value kept = ops::Sum(ops::OneHot(best, {.depth = classes}), {-2});
+  const Value zero = scores.graph().ScalarOf(DType::kFloat, 0.0);
+  const Value below = ops::Mul(ops::OnesLike(scores), kBelowAll);
+  return ops::SelectV2(ops::Greater(kept, zero), scores, below);
+}
+
 }  // namespace tpuest::nn

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/graph/graph.h"
 #include "core/graph/metric_ops.h"
@@ -73,10 +74,12 @@ struct AucSpec {
   AucCurve curve = AucCurve::kRoc;
   AucSummation summation = AucSummation::kInterpolation;
   int num_thresholds = 200;  // at least 3
+  // In [0, 1], in any order; empty: i / (n - 1) for 0 < i < n - 1.
+  std::vector<double> thresholds = {};
 };
 
-// The area under the curve by Keras's AUC: thresholds -1e-7, i / (n - 1), 1 + 1e-7. predictions
-// [B, D] in [0, 1]; each of the D is an example of its own.
+// The area under the curve by Keras's AUC: thresholds -1e-7, those of the spec, 1 + 1e-7.
+// predictions [B, D] in [0, 1]; each of the D is an example of its own.
 [[nodiscard]] MetricOps AucMetric(Graph& graph, const std::string& name, Value predictions,
                                   Value labels, Value weights, const AucSpec& spec);
 
@@ -87,6 +90,10 @@ enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFal
 [[nodiscard]] MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
                                         Value predictions, Value labels, Value weights,
                                         double threshold = 0.5);
+// The same at several thresholds, float32 [thresholds]; [] of one.
+[[nodiscard]] MetricOps ConfusionMetric(Graph& graph, const std::string& name, ConfusionCell cell,
+                                        Value predictions, Value labels, Value weights,
+                                        const std::vector<double>& thresholds);
 
 // The weight of the examples by label (rows) and predicted class (columns), float32 [classes,
 // classes]: tf.math.confusion_matrix. labels and class_ids [B, 1]; an example whose label is no
@@ -95,6 +102,13 @@ enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFal
                                               Value class_ids, Value weights, int64_t classes);
 
 enum class ClassRate { kPrecision, kRecall };
+
+// Precision or recall at several thresholds, float32 [thresholds]; [] of one: Keras's Precision and
+// Recall. predictions and labels [B, D].
+[[nodiscard]] MetricOps RateAtThresholdsMetric(Graph& graph, const std::string& name,
+                                               ClassRate rate, Value predictions, Value labels,
+                                               Value weights,
+                                               const std::vector<double>& thresholds);
 
 // Precision or recall of one class, or else their plain mean over the classes that are a label or
 // were predicted. labels and class_ids [B, 1].
@@ -128,5 +142,13 @@ enum class Tradeoff {
 // A mask, float32 [B, 1]: 1 where the label's score [B, C] is among the k largest of its row, of
 // equals the first, else 0. labels [B, 1].
 [[nodiscard]] Value InTopK(Value scores, Value labels, int64_t k);
+
+// What Keras's metrics have in the place of a prediction that is not among the top_k; as a
+// threshold, all others are above it.
+inline constexpr double kBelowAll = -1e10;
+
+// The scores [B, C] with kBelowAll in the place of all but the k largest of each row, of equals the
+// first.
+[[nodiscard]] Value KeepTopK(Value scores, int64_t k);
 
 }  // namespace tpuest::nn

@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/nn/losses.h"
@@ -94,6 +95,50 @@ TEST_CASE("focal crossentropies of probabilities, logits, and what a sigmoid giv
   CHECK(Near(floats(categorical, two.classes, two.logits, arguments), {0.39593217, 0.22562025}));
   const Value softmax = session.graph().Add("Softmax", {two.logits});
   CHECK(Near(floats(categorical, two.classes, softmax, {}), {0.29608646, 0.13407354}));
+}
+
+// The numbers of tf.keras.losses (TensorFlow 2.15).
+TEST_CASE("a loss goes along the axis that it is given") {
+  Session session;
+  const Value y = session.Const({2, 3, 2}, {1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0});
+  const Value p = session.Const(
+      {2, 3, 2}, {0.2F, 0.1F, 0.5F, 0.3F, 0.3F, 0.6F, 0.7F, 0.2F, 0.2F, 0.5F, 0.1F, 0.3F});
+  const auto along = [&](std::string_view name, const KerasArguments& with) {
+    return session.Floats(KerasFunction(name, y, p, with));
+  };
+  CHECK(Near(along("categorical_crossentropy", {.axis = 1}),
+             {1.6094379, 0.5108256, 1.6094379, 1.6094379}));
+  CHECK(Near(along("categorical_crossentropy", {.label_smoothing = 0.2, .axis = -2}),
+             {1.5213208, 0.6764860, 1.5721302, 1.5213208}));
+  CHECK(Near(along("binary_crossentropy", {.axis = 1}),
+             {0.8864196, 0.3242868, 0.9729235, 0.8864196}));
+  CHECK(Near(along("cosine_similarity", {.axis = 1}),
+             {-0.3244429, -0.8846517, -0.2721655, -0.3244429}));
+  CHECK_THROWS_WITH(std::ignore = along("binary_crossentropy", {.axis = 0}),
+                    "axis is 0, and the output has the axes 1 to 2 beside the batch");
+}
+
+TEST_CASE("examples of an ignored class do not count in a sparse crossentropy") {
+  Session session;
+  const std::string sparse = "sparse_categorical_crossentropy";
+  const Value p = session.Const({2, 2, 3}, {2, -1, 0.5F, -3, 0.25F, 1, 0.5F, 0.5F, 2, 0, 0, 1});
+  const Value y = KerasLabels(session.Ints({2, 2}, {0, 2, 1, -1}), p, sparse);
+  const KerasArguments arguments{.from_logits = true, .ignore_class = -1};
+  const Value losses = KerasFunction(sparse, y, p, arguments);
+  CHECK(Near(session.Floats(losses), {0.2413113, 0.3992338, 1.8689811, 0}));
+  const Value mask = KerasMask(sparse, y, arguments);
+  CHECK(Near(session.Floats(mask), {1, 1, 1, 0}));
+  const Value loss = ReduceLoss(losses, {.example_weight = mask}, LossReduction::kSumOverBatchSize);
+  CHECK(session.Float(loss) == doctest::Approx(0.8365088));
+}
+
+TEST_CASE("a function has the arguments that it has in Keras") {
+  CHECK(KerasTakes("huber", "delta"));
+  CHECK_FALSE(KerasTakes("mean_squared_error", "delta"));
+  CHECK_FALSE(KerasTakes("sparse_categorical_crossentropy", "label_smoothing"));
+  CHECK(KerasTakes("Recall", "top_k"));
+  CHECK_FALSE(KerasTakes("TruePositives", "top_k"));
+  CHECK_FALSE(KerasTakes("AUC", "no_such_argument"));
 }
 
 }  // namespace

@@ -155,6 +155,39 @@ TEST_CASE("what is right and wrong at a threshold is counted by weight") {
   CHECK(Streamed(8, false, Cell<kTruePositives>) == 3);
 }
 
+// The numbers of tf.keras.metrics (TensorFlow 2.15).
+TEST_CASE("rates and areas at thresholds of their own, and of the largest predictions") {
+  Session session;
+  Graph& graph = session.graph();
+  const Value labels = session.Const({3, 3}, {0, 1, 0, 1, 0, 1, 0, 0, 1});
+  const Value predictions =
+      session.Const({3, 3}, {0.2F, 0.7F, 0.1F, 0.3F, 0.3F, 0.4F, 0.6F, 0.3F, 0.1F});
+  const auto value = [&](const MetricOps& metric) {
+    session.Initialize();
+    session.Step(metric.update);
+    return session.Floats(metric.value);
+  };
+  const std::vector<double> two = {0.25, 0.5};
+  using enum ClassRate;
+  CHECK(Near(value(RateAtThresholdsMetric(graph, "p", kPrecision, predictions, labels, {}, two)),
+             {0.5, 0.5}));
+  CHECK(Near(value(RateAtThresholdsMetric(graph, "r", kRecall, predictions, labels, {}, two)),
+             {0.75, 0.25}));
+  CHECK(Near(value(RateAtThresholdsMetric(graph, "k1", kPrecision, KeepTopK(predictions, 1), labels,
+                                          {}, {kBelowAll})),
+             {0.6666667}));
+  CHECK(Near(value(RateAtThresholdsMetric(graph, "k2", kRecall, KeepTopK(predictions, 2), labels,
+                                          {}, {kBelowAll})),
+             {0.75}));
+  CHECK(Near(value(ConfusionMetric(graph, "tp", ConfusionCell::kTruePositives, predictions, labels,
+                                   {}, std::vector<double>{0.25, 0.65})),
+             {3, 1}));
+  AucSpec spec{.thresholds = {0.35, 0.15, 0.5}};
+  CHECK(Near(value(AucMetric(graph, "roc", predictions, labels, {}, spec)), {0.575}));
+  spec.curve = AucCurve::kPr;
+  CHECK(Near(value(AucMetric(graph, "pr", predictions, labels, {}, spec)), {0.5116217}));
+}
+
 template <Tradeoff tradeoff, int percent>
 MetricOps Best(Graph& graph, Value predictions, Value labels, Value weights) {
   return TradeoffMetric(graph, "best", tradeoff, predictions, labels, weights, percent / 100.0);
