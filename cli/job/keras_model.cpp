@@ -152,7 +152,10 @@ class KerasImporter {
     const KerasFile keras = KerasFile::Open(file);
     KerasJob made =
         KerasJobOf(keras, is_layer ? std::map<std::string, std::string>() : NamesOf(section));
-    if (!is_layer) AddSampleWeights(section, made);
+    if (!is_layer) {
+      CheckCompiled(section, made);
+      AddSampleWeights(section, made);
+    }
     for (const std::string& note : made.notes) job_.notes.push_back(note);
     Node model = Written(file, made);
     const std::optional<Node> weights = Taken(section, kWeights);
@@ -174,6 +177,16 @@ class KerasImporter {
     if (!map) return names;
     for (const Node& child : map->children) names.emplace(child.key, TextOf(child));
     return names;
+  }
+
+  // Throws for what the file's head or optimizer cannot be, where the job has none of its own.
+  void CheckCompiled(const Node& section, const KerasJob& made) const {
+    std::vector<tpuest::Fault> faults;
+    if (section.Find("head") == nullptr) faults = made.head_faults;
+    if (section.Find("optimizer") == nullptr && job_.root.Find("optimizer") == nullptr) {
+      faults.insert(faults.end(), made.optimizer_faults.begin(), made.optimizer_faults.end());
+    }
+    if (!faults.empty()) throw Error(Code::kData, std::move(faults));
   }
 
   // The features that weigh examples: one for all outputs, a list in their order, or by their

@@ -22,6 +22,7 @@ struct LayeredModel {
   std::vector<std::string> outputs;
   std::set<std::string> no_inputs;  // features that weigh examples
   KerasJson compile = nullptr;
+  std::string obstacle;  // why it is null though the model is compiled
 };
 
 // The model's own optimizer, or the job's, as Keras'.
@@ -53,8 +54,11 @@ void AddCompiled(const Job& job, const models::Functional& functional, const nn:
     }
   }
   const std::optional<nn::KerasOptimizer> optimizer = OptimizerOf(job, functional);
-  if (!optimizer) return;
-  if (auto compile = CompileConfigOf(head, *optimizer, layers)) {
+  if (!optimizer) {
+    layered.obstacle = "the optimizer";
+    return;
+  }
+  if (auto compile = CompileConfigOf(head, *optimizer, layers, layered.obstacle)) {
     layered.compile = *std::move(compile);
   }
 }
@@ -65,7 +69,8 @@ LayeredModel LayersOf(const Job& job) {
     return {.layers = &sequential->layers,
             .outputs = {},
             .no_inputs = nn::WeightColumnsOf(sequential->head),
-            .compile = nullptr};
+            .compile = nullptr,
+            .obstacle = ""};
   }
   const auto* const functional = std::get_if<models::Functional>(&model);
   if (functional == nullptr) {
@@ -79,7 +84,8 @@ LayeredModel LayersOf(const Job& job) {
   LayeredModel layered{.layers = &functional->layers,
                        .outputs = {},
                        .no_inputs = nn::WeightColumnsOf(functional->head),
-                       .compile = nullptr};
+                       .compile = nullptr,
+                       .obstacle = ""};
   if (const auto* const head = std::get_if<nn::KerasHead>(&functional->head)) {
     AddCompiled(job, *functional, *head, layered);
     return layered;
@@ -156,6 +162,11 @@ int ExportKeras(Session& session, const ExportInvocation& invocation) {
   if (!invocation.outputs.empty()) {
     model.outputs = invocation.outputs;
     model.compile = nullptr;  // it is said of other outputs
+  }
+  if (model.compile.is_null() && !model.obstacle.empty() && invocation.outputs.empty()) {
+    session.log().Warning(
+        "the archive does not say how the model is compiled: Keras has no word for {}",
+        model.obstacle);
   }
   const SavedState saved = LoadServed(session);
   const KerasArchive archive = ArchiveOf(job, model, saved);

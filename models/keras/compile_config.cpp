@@ -7,6 +7,8 @@
 
 #include "models/keras/compile_config.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -14,6 +16,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/text.h"
 #include "models/keras/network_archive.h"
 
 namespace tpuest {
@@ -29,8 +32,10 @@ KerasJson ObjectOf(std::string_view module, std::string_view class_name, KerasJs
 // ---- optimizers
 // ----------------------------------------------------------------------------------
 
-// Thrown where Keras has no word for something.
-struct NoWord {};
+// Thrown where Keras has no word for something, which it names.
+struct NoWord {
+  std::string what;
+};
 
 // The arguments of an optimizer or a schedule under their names, which are Keras'.
 class ArgumentWriter {
@@ -52,7 +57,7 @@ class ArgumentWriter {
     Put(key, std::move(steps));
   }
   void operator()(std::string_view /*key*/, nn::Warmup& warmup, const Field& /*field*/) {
-    if (warmup) throw NoWord();
+    if (warmup) throw NoWord{"the learning rate's warmup"};
   }
   void operator()(std::string_view key, std::optional<nn::LearningRate>& rate,
                   const Field& /*field*/) {
@@ -65,7 +70,9 @@ class ArgumentWriter {
   void Put(std::string_view key, KerasJson value) { config_[std::string(key)] = std::move(value); }
 
   static int64_t Steps(const Period& period) {
-    if (period.unit != Period::Unit::kSteps) throw NoWord();
+    if (period.unit != Period::Unit::kSteps) {
+      throw NoWord{fmt::format("the learning rate's period {}", PeriodText(period))};
+    }
     return std::llround(period.value);
   }
 
@@ -78,8 +85,13 @@ class ArgumentWriter {
       config["initial_learning_rate"] = config["learning_rate"];
       config.erase("learning_rate");
     }
+    // Keras takes no null for steps that nobody asks for.
+    if (config.contains("warmup_target") && config["warmup_target"].is_null()) {
+      config.erase("warmup_target");
+      config.erase("warmup_steps");
+    }
     if (config.contains("decay_begin")) {
-      if (config["decay_begin"] != 0) throw NoWord();
+      if (config["decay_begin"] != 0) throw NoWord{"decay_begin"};
       config.erase("decay_begin");
     }
     return ObjectOf("keras.optimizers.schedules", class_name, std::move(config));
@@ -92,22 +104,13 @@ class ArgumentWriter {
           if constexpr (std::is_same_v<T, double>) {
             return given;
           } else if constexpr (std::is_same_v<T, nn::ConstantRate>) {
-            if (given.warmup) throw NoWord();
+            if (given.warmup) throw NoWord{"the learning rate's warmup"};
             return given.learning_rate;
-          } else if constexpr (std::is_same_v<T, nn::ExponentialDecay>) {
-            return Schedule("ExponentialDecay", given);
-          } else if constexpr (std::is_same_v<T, nn::InverseTimeDecay>) {
-            return Schedule("InverseTimeDecay", given);
-          } else if constexpr (std::is_same_v<T, nn::PolynomialDecay>) {
-            return Schedule("PolynomialDecay", given);
-          } else if constexpr (std::is_same_v<T, nn::PiecewiseConstant>) {
-            return Schedule("PiecewiseConstantDecay", given);
-          } else if constexpr (std::is_same_v<T, nn::CosineDecay>) {
-            return Schedule("CosineDecay", given);
-          } else if constexpr (std::is_same_v<T, nn::CosineDecayRestarts>) {
-            return Schedule("CosineDecayRestarts", given);
+          } else if constexpr (requires { T::kKeras; }) {
+            if (T::kKeras.empty()) throw NoWord{std::string(T::kType)};
+            return Schedule(T::kKeras, given);
           } else {
-            throw NoWord();
+            throw NoWord{"a learning rate that is a formula"};
           }
         },
         rate);
@@ -128,7 +131,9 @@ KerasJson OptimizerJson(const nn::KerasOptimizer& optimizer) {
         const double decay = config["decay"].template get<double>();
         config.erase("decay");
         if (decay != 0) {
-          if (!config["learning_rate"].is_number()) throw NoWord();
+          if (!config["learning_rate"].is_number()) {
+            throw NoWord{"decay beside a schedule of the learning rate"};
+          }
           config["learning_rate"] = ObjectOf("keras.optimizers.schedules", "InverseTimeDecay",
                                              {{"initial_learning_rate", config["learning_rate"]},
                                               {"decay_steps", 1},
@@ -224,31 +229,65 @@ const ClassOfFunction* FindClass(std::string_view function) {
   return found == kClasses.end() ? nullptr : found;
 }
 
-bool IsCrossentropy(std::string_view function) { return function.ends_with("crossentropy"); }
+// Writes the arguments of a loss or metric whose values are not Keras' defaults: what its class
+// takes, in either Keras.
+class FunctionWriter {
+ public:
+  FunctionWriter(std::string_view function, KerasJson usual)
+      : function_(function), usual_(std::move(usual)) {}
 
-// What a crossentropy takes beside labels and predictions.
-void AddCrossentropy(std::string_view function, const nn::KerasArguments& arguments,
-                     KerasJson& config) {
-  if (!IsCrossentropy(function)) return;
-  config["from_logits"] = arguments.from_logits;
-  if (!function.starts_with("sparse_")) config["label_smoothing"] = arguments.label_smoothing;
-}
+  template <class Options>
+  static KerasJson Of(std::string_view function, Options options) {
+    FunctionWriter usual(function, KerasJson::object());
+    Options().Visit(usual);
+    FunctionWriter writer(function, usual.Take());
+    options.Visit(writer);
+    return writer.Take();
+  }
+
+  template <class T>
+  void operator()(std::string_view key, T& value, const Field& /*field*/) {
+    if constexpr (requires { Json(value); }) {
+      if (!nn::IsKerasArgument(key) || !nn::KerasTakes(function_, key)) return;
+      KerasJson json = Json(value);
+      const auto usual = usual_.find(std::string(key));
+      if (usual == usual_.end() || *usual != json) config_[std::string(key)] = std::move(json);
+    }
+  }
+
+  [[nodiscard]] KerasJson Take() { return std::move(config_); }
+
+ private:
+  static KerasJson Json(bool value) { return value; }
+  static KerasJson Json(int64_t value) { return value; }
+  static KerasJson Json(double value) { return value; }
+  static KerasJson Json(const std::string& value) { return value; }
+  static KerasJson Json(const std::vector<double>& value) { return value; }
+  template <class... Ts>
+  static KerasJson Json(const std::variant<Ts...>& value) {
+    return std::visit([](const auto& alternative) { return Json(alternative); }, value);
+  }
+  template <class T>
+  static KerasJson Json(const std::optional<T>& value) {
+    return value ? Json(*value) : KerasJson();
+  }
+
+  std::string_view function_;
+  KerasJson usual_;
+  KerasJson config_ = KerasJson::object();
+};
 
 KerasJson LossJson(const nn::KerasOutput& output) {
   if (!output.loss) return nullptr;
   const ClassOfFunction* const known = FindClass(*output.loss);
-  const bool is_reduced = output.reduction == "sum_over_batch_size" || output.reduction == "sum";
-  if (known == nullptr || known->loss.empty() || !is_reduced) throw NoWord();
+  if (known == nullptr || known->loss.empty()) {
+    throw NoWord{fmt::format("the loss {}", *output.loss)};
+  }
+  if (output.reduction != "sum_over_batch_size" && output.reduction != "sum") {
+    throw NoWord{fmt::format("the reduction {}", output.reduction)};
+  }
   KerasJson config = {{"name", std::string(known->function)}, {"reduction", output.reduction}};
-  AddCrossentropy(known->function, output.arguments, config);
-  if (known->function == "huber") config["delta"] = output.arguments.delta;
-  if (known->function.ends_with("focal_crossentropy")) {
-    config["gamma"] = output.arguments.gamma;
-    config["alpha"] = output.arguments.alpha;
-  }
-  if (known->function == "binary_focal_crossentropy") {
-    config["apply_class_balancing"] = output.arguments.apply_class_balancing;
-  }
+  config.update(FunctionWriter::Of(known->function, output));
   return ObjectOf("keras.losses", known->loss, std::move(config));
 }
 
@@ -278,17 +317,16 @@ KerasJson MetricJson(const nn::KerasMetric& metric, const nn::KerasOutput& outpu
   const ClassOfFunction* const known = FindClass(function);
   const bool is_class =
       known == nullptr && !function.empty() && function.front() >= 'A' && function.front() <= 'Z';
-  if (!is_class && (known == nullptr || known->metric.empty())) throw NoWord();
+  if (!is_class && (known == nullptr || known->metric.empty())) {
+    throw NoWord{fmt::format("the metric {}", metric.fn)};
+  }
   const std::string_view class_name = is_class ? function : known->metric;
   KerasJson config = {{"name", name}};
-  AddCrossentropy(function, metric.arguments, config);
-  if (function == "binary_accuracy") config["threshold"] = metric.arguments.threshold;
-  if (function.find("top_k") != std::string_view::npos) config["k"] = metric.arguments.k;
-  if (class_name == "AUC") {
-    config["curve"] = metric.curve;
-    config["summation_method"] = metric.summation_method;
-    config["num_thresholds"] = metric.num_thresholds;
-    config["from_logits"] = metric.arguments.from_logits;
+  config.update(FunctionWriter::Of(is_class ? class_name : known->function, metric));
+  // Keras' classes of positives call their threshold so.
+  if (is_class && config.contains("threshold")) {
+    if (!config.contains("thresholds")) config["thresholds"] = config["threshold"];
+    config.erase("threshold");
   }
   return ObjectOf("keras.metrics", class_name, std::move(config));
 }
@@ -298,7 +336,9 @@ KerasJson ConfigOf(const nn::KerasHead& head, const nn::KerasOptimizer& optimize
   KerasJson losses = KerasJson::object();
   KerasJson weights = KerasJson::object();
   KerasJson metrics = KerasJson::object();
+  KerasJson weighted = KerasJson::object();
   bool is_weighted = false;
+  bool has_weighted = false;
   const bool is_one = head.outputs.size() == 1;
   for (const nn::KerasOutput& output : head.outputs) {
     const auto layer = layers.find(output.name);
@@ -310,13 +350,18 @@ KerasJson ConfigOf(const nn::KerasHead& head, const nn::KerasOptimizer& optimize
     for (const nn::KerasMetric& metric : output.metrics) {
       metrics[name].push_back(MetricJson(metric, output, is_one));
     }
+    weighted[name] = KerasJson::array();
+    for (const nn::KerasMetric& metric : output.weighted_metrics) {
+      weighted[name].push_back(MetricJson(metric, output, is_one));
+      has_weighted = true;
+    }
   }
   return {{"optimizer", OptimizerJson(optimizer)},
           {"loss", is_one ? losses.front() : losses},
           {"metrics", is_one ? metrics.front() : metrics},
           {"loss_weights",
            is_weighted ? (is_one ? KerasJson::array({weights.front()}) : weights) : KerasJson()},
-          {"weighted_metrics", nullptr},
+          {"weighted_metrics", has_weighted ? (is_one ? weighted.front() : weighted) : KerasJson()},
           {"run_eagerly", false},
           {"jit_compile", false}};
 }
@@ -338,10 +383,12 @@ std::optional<nn::KerasOptimizer> KerasOptimizerLike(const nn::AnyOptimizer& opt
 
 std::optional<KerasJson> CompileConfigOf(const nn::KerasHead& head,
                                          const nn::KerasOptimizer& optimizer,
-                                         const std::map<std::string, std::string>& layers) {
+                                         const std::map<std::string, std::string>& layers,
+                                         std::string& obstacle) {
   try {
     return ConfigOf(head, optimizer, layers);
-  } catch (const NoWord&) {
+  } catch (const NoWord& no_word) {
+    obstacle = no_word.what;
     return std::nullopt;
   }
 }

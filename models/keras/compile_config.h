@@ -14,11 +14,11 @@ namespace tpuest {
 
 // The `compile_config` of a head and an optimizer: losses and metrics are objects of Keras'
 // classes, those of several outputs a dict by their names; `layers` has the names of the layers
-// that make the outputs where they are others. nullopt where Keras has no word for something: a
-// rate with a warm-up, or in epochs.
+// that make the outputs where they are others. nullopt where Keras has no word for something, which
+// `obstacle` then names: a rate with a warm-up of tpuest's, or in epochs.
 [[nodiscard]] std::optional<KerasJson> CompileConfigOf(
     const nn::KerasHead& head, const nn::KerasOptimizer& optimizer,
-    const std::map<std::string, std::string>& layers);
+    const std::map<std::string, std::string>& layers, std::string& obstacle);
 
 // Keras' optimizer that makes the same steps as one of tf.train. nullopt where there is none:
 // RMSProp, whose squares begin at 1, LARS and weight decay, a momentum whose rate changes, averages

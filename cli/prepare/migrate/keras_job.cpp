@@ -107,6 +107,8 @@ class KerasJobWriter {
   }
 
   void HeadSection() {
+    for (const Fault& fault : model_.head_faults) Unknown(fault.message, "  ");
+    for (const Fault& fault : model_.optimizer_faults) Unknown(fault.message, "  ");
     if (model_.head.is_null()) {
       Unknown("the loss: the model was not compiled", "  ");
       KerasJson outputs = KerasJson::array();

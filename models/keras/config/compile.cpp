@@ -8,17 +8,13 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/nn/heads/keras_head.h"
+#include "models/keras/config/arguments.h"
+#include "models/keras/config/optimizer.h"
 #include "models/keras/config/values.h"
 
 namespace tpuest {
 namespace {
-
-// "Custom>Adam" without its package.
-std::string ClassOf(const KerasJson& object) {
-  const std::string name =
-      object.is_string() ? object.get<std::string>() : WordOf(object, "class_name");
-  return name.substr(name.find('>') + 1);
-}
 
 // ---- losses
 // -----------------------------------------------------------------------------------------
@@ -65,113 +61,225 @@ std::string FunctionOfClass(const std::string& name) {
   return KerasSnakeCase(name);
 }
 
-void PutArgument(const KerasJson& config, std::string_view key, const KerasJson& usual,
-                 KerasJson& section) {
-  const KerasJson value = ShortNumbers(MemberOf(config, key));
-  if (value.is_null() || value == usual) return;
-  section[std::string(key)] = value;
-}
+// Writes the arguments that a loss or metric has in Keras and whose values are not Keras' defaults.
+class FunctionArguments {
+ public:
+  FunctionArguments(std::string_view function, KerasConfig& config)
+      : function_(function), config_(config) {}
 
-// The entry of an output in what is one for all, a list in the outputs' order, or a dict.
-KerasJson EntryOf(const KerasJson& given, const std::string& output, size_t number,
-                  size_t outputs) {
-  const bool is_object_of_class = given.is_object() && given.contains("class_name");
-  if (given.is_object() && !is_object_of_class) return MemberOf(given, output);
-  if (given.is_array()) return number < given.size() ? given[number] : KerasJson();
-  return number == 0 || outputs > 1 ? given : KerasJson();
+  template <class T>
+  void operator()(std::string_view key, T& value, const Field& field) {
+    if constexpr (ReadableArgument<T>) {
+      if (!nn::IsKerasArgument(key) || !nn::KerasTakes(function_, key)) return;
+      const KerasJson given = ShortNumbers(Unwrapped(config_.Take(key)));
+      if (given.is_null()) return;
+      const KerasJson read = ValueFor(value, key, given, field);
+      if (read != UsualOf(value)) section_[std::string(key)] = read;
+    }
+  }
+
+  [[nodiscard]] KerasJson Take() {
+    // Keras counts its own two thresholds as well.
+    if (section_.contains("thresholds")) section_.erase("num_thresholds");
+    return std::move(section_);
+  }
+
+ private:
+  template <class T>
+  static KerasJson UsualOf(const T& value) {
+    if constexpr (std::is_constructible_v<KerasJson, const T&>) return value;
+    return nullptr;
+  }
+  template <class T>
+  static KerasJson UsualOf(const std::optional<T>& /*value*/) {
+    return nullptr;
+  }
+
+  std::string_view function_;
+  KerasConfig& config_;
+  KerasJson section_ = KerasJson::object();
+};
+
+template <class Options>
+KerasJson ArgumentsOf(std::string_view function, KerasConfig& config) {
+  FunctionArguments arguments(function, config);
+  Options usual;
+  usual.Visit(arguments);
+  return arguments.Take();
 }
 
 class CompileReader {
  public:
-  CompileReader(const KerasFile& file, const std::map<std::string, std::string>& names,
-                KerasJob& job)
-      : training_(file.training()), place_(file.name()), names_(names), job_(job) {}
+  CompileReader(const KerasFile& file, const KerasOutputs& outputs,
+                const std::map<std::string, std::string>& names, KerasJob& job)
+      : training_(file.training()),
+        place_(file.name() + ": compile"),
+        outputs_(outputs),
+        names_(names),
+        job_(job) {}
 
   void Read() {
+    KerasConfig compile(training_);
+    compile.Ignore(
+        {"optimizer", "optimizer_config", "loss", "loss_weights", "metrics", "weighted_metrics"});
+    // How steps run, not what they compute.
+    compile.Ignore({"run_eagerly", "steps_per_execution", "jit_compile", "auto_scale_loss",
+                    "pss_evaluation_shards"});
+    Try(job_.head_faults, "", kHeadHint, [&] { compile.Finish(); });
     KerasJson outputs = KerasJson::array();
     for (size_t i = 0; i < job_.outputs.size(); ++i) outputs.push_back(Output(i));
+    for (const char* const key : {"loss", "loss_weights", "metrics", "weighted_metrics"}) {
+      CheckOutputs(key);
+    }
+    if (has_unknown_loss_) {
+      for (KerasJson& output : outputs) output.erase("loss");
+    }
     CheckNames();
     job_.head = {{"type", "compile"}, {"outputs", std::move(outputs)}};
     ReadOptimizer();
   }
 
  private:
-  KerasJson Output(size_t number) {
-    const std::string& name = job_.outputs[number];
-    KerasJson section = {{"name", name}};
-    const KerasJson loss = EntryOf(MemberOf(training_, "loss"), name, number, job_.outputs.size());
-    Loss(loss, section);
-    const KerasJson weight =
-        EntryOf(MemberOf(training_, "loss_weights"), name, number, job_.outputs.size());
-    if (weight.is_number() && weight != 1.0) section["loss_weight"] = ShortNumbers(weight);
-    KerasJson metrics = KerasJson::array();
-    for (const KerasJson& metric : MetricsOf(name, number)) {
-      const KerasJson made = Metric(metric, name, WordOf(section, "loss"));
-      if (!made.is_null()) metrics.push_back(made);
+  static constexpr std::string_view kHeadHint =
+      "`head` of the job's model goes above it: head: {type: compile, outputs: [{name: OUTPUT, "
+      "loss: mse}]}";
+
+  // Runs a part; what it refuses is a fault of that part.
+  template <class Part>
+  void Try(std::vector<Fault>& faults, const std::string& where, std::string_view hint,
+           const Part& part) {
+    try {
+      part();
+    } catch (const KerasRefusal& refusal) {
+      faults.push_back({.message = fmt::format("{}{}{}: {}", place_, where.empty() ? "" : ": ",
+                                               where, refusal.message),
+                        .hint = refusal.hint.empty() ? std::string(hint)
+                                                     : fmt::format("{}; {}", refusal.hint, hint)});
     }
-    if (!metrics.empty()) section["metrics"] = std::move(metrics);
+  }
+
+  // The entry of an output in what is one for all, a list in the outputs' order, or a dict by the
+  // outputs' names or by those of their layers.
+  KerasJson EntryOf(const KerasJson& given, size_t number) const {
+    const bool is_class = given.is_object() && given.contains("class_name");
+    if (given.is_object() && !is_class) {
+      const KerasJson& by_name = MemberOf(given, job_.outputs[number]);
+      return by_name.is_null() ? MemberOf(given, outputs_.layers[number]) : by_name;
+    }
+    if (given.is_array()) return number < given.size() ? given[number] : KerasJson();
+    return given;
+  }
+
+  // Refuses what is said of no output.
+  void CheckOutputs(const std::string& key) {
+    const KerasJson& given = MemberOf(training_, key);
+    Try(job_.head_faults, key, kHeadHint, [&] {
+      const bool is_list = given.is_array() && (key == "loss" || key == "loss_weights");
+      if (is_list && given.size() > job_.outputs.size()) {
+        RefuseKeras(fmt::format("it is a list of {}, and the model has {} outputs", given.size(),
+                                job_.outputs.size()));
+      }
+      if (!given.is_object() || given.contains("class_name")) return;
+      for (const auto& [name, value] : given.items()) {
+        const auto is_of = [&name = name](const std::vector<std::string>& names) {
+          return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        if (value.is_null() || is_of(job_.outputs) || is_of(outputs_.layers)) continue;
+        RefuseKeras(fmt::format("the model has no output '{}'", name),
+                    "it has: " + Join(job_.outputs, ", "));
+      }
+    });
+  }
+
+  KerasJson Output(size_t number) {
+    KerasJson section = {{"name", job_.outputs[number]}};
+    const KerasJson loss = EntryOf(MemberOf(training_, "loss"), number);
+    Try(job_.head_faults, fmt::format("loss ({})", KerasClassOf(loss)), kHeadHint,
+        [&] { Loss(loss, section); });
+    const KerasJson weight = EntryOf(MemberOf(training_, "loss_weights"), number);
+    if (!weight.is_null() && !weight.is_number()) {
+      Try(job_.head_faults, "loss_weights", kHeadHint,
+          [&] { RefuseKeras(fmt::format("{} is no number", weight.dump())); });
+    }
+    if (weight.is_number() && weight != 1.0) section["loss_weight"] = ShortNumbers(weight);
+    for (const bool weighted : {false, true}) {
+      const std::string key = weighted ? "weighted_metrics" : "metrics";
+      KerasJson metrics = KerasJson::array();
+      for (const KerasJson& metric : MetricsOf(key, number)) {
+        Try(job_.head_faults, fmt::format("{} ({})", key, KerasClassOf(metric)), kHeadHint, [&] {
+          const KerasJson made = Metric(metric, number, WordOf(section, "loss"), weighted);
+          if (!made.is_null()) metrics.push_back(made);
+        });
+      }
+      if (!metrics.empty()) section[key] = std::move(metrics);
+    }
     return section;
+  }
+
+  // The name of a function in what wraps it.
+  static std::string WrappedIn(const KerasJson& fn) {
+    return fn.is_string() ? fn.get<std::string>() : WordOf(fn, "config");
   }
 
   void Loss(const KerasJson& loss, KerasJson& section) {
     if (loss.is_null()) return;
-    const KerasJson& config = MemberOf(loss, "config");
-    std::string function = FunctionOfClass(ClassOf(loss));
-    if (function == "function" && config.is_string()) function = config.get<std::string>();
-    if (function == "loss_function_wrapper") function = WordOf(config, "fn");
+    const KerasJson& options = MemberOf(loss, "config");
+    std::string function = FunctionOfClass(KerasClassOf(loss));
+    if (function == "function" && options.is_string()) function = options.get<std::string>();
+    if (function == "loss_function_wrapper") function = WrappedIn(MemberOf(options, "fn"));
     if (!kLosses.contains(function)) {
       Note(
           fmt::format("the loss '{}' is none of Keras' own: the model predicts and does not train "
                       "without a head of the job's",
                       function));
+      has_unknown_loss_ = true;
       return;
     }
     section["loss"] = function;
-    if (!config.is_object()) return;
-    PutArgument(config, "from_logits", false, section);
-    PutArgument(config, "label_smoothing", 0.0, section);
-    if (section.contains("label_smoothing") && section["label_smoothing"] == 0) {
-      section.erase("label_smoothing");
-    }
-    if (function == "huber") PutArgument(config, "delta", 1.0, section);
-    if (function.ends_with("focal_crossentropy")) {
-      PutArgument(config, "gamma", 2.0, section);
-      PutArgument(config, "alpha", 0.25, section);
-      PutArgument(config, "apply_class_balancing", false, section);
-    }
-    if (WordOf(config, "reduction") == "sum") section["reduction"] = "sum";
-    if (WordOf(config, "reduction") == "none") {
-      Note("a loss without reduction is not known here: its mean is taken");
+    if (!options.is_object()) return;
+    KerasConfig config(options);
+    config.Ignore({"name", "fn", "dtype"});
+    section.update(ArgumentsOf<nn::KerasOutput>(function, config));
+    if (options.contains("reduction")) Reduction(config.Take("reduction"), section);
+    config.Finish();
+  }
+
+  static void Reduction(const KerasJson& given, KerasJson& section) {
+    const std::string name = given.is_string() ? given.get<std::string>() : "";
+    if (given.is_null()) RefuseKeras("reduction is null: the loss is not one number");
+    if (name == "auto" || name == "sum_over_batch_size" || name == "mean") return;
+    if (name == "sum") {
+      section["reduction"] = "sum";
+    } else if (name == "mean_with_sample_weight") {
+      section["reduction"] = "mean";
+    } else {
+      RefuseKeras(
+          fmt::format("reduction is {}, expected sum_over_batch_size or sum", given.dump()));
     }
   }
 
   // ---- metrics ----------------------------------------------------------------------------------
 
-  KerasJson MetricsOf(const std::string& output, size_t number) const {
-    const KerasJson& given = MemberOf(training_, "metrics");
+  KerasJson MetricsOf(const std::string& key, size_t number) const {
+    const KerasJson& given = MemberOf(training_, key);
     if (given.is_null()) return KerasJson::array();
-    const bool is_nested = given.is_array() && !given.empty() && given.front().is_array();
-    KerasJson metrics;
-    if (given.is_object() && !given.contains("class_name")) {
-      metrics = MemberOf(given, output);
-    } else if (is_nested) {
-      metrics = number < given.size() ? given[number] : KerasJson();
-    } else {
-      metrics = given;  // one list is every output's
-    }
+    const bool is_nested =
+        given.is_array() && std::any_of(given.begin(), given.end(),
+                                        [](const KerasJson& one) { return one.is_array(); });
+    // Keras 3 takes a list for one entry an output; before, each output had all of it.
+    const bool is_by_output = outputs_.is_keras3 && given.is_array() && job_.outputs.size() > 1;
+    const bool is_dict = given.is_object() && !given.contains("class_name");
+    const KerasJson metrics = is_dict || is_nested || is_by_output ? EntryOf(given, number) : given;
     if (metrics.is_null()) return KerasJson::array();
     return metrics.is_array() ? metrics : KerasJson::array({metrics});
   }
 
-  KerasJson Metric(const KerasJson& metric, const std::string& output, const std::string& loss) {
+  KerasJson Metric(const KerasJson& metric, size_t number, const std::string& loss, bool weighted) {
     if (metric.is_null()) return nullptr;
-    const KerasJson& config = MemberOf(metric, "config");
-    std::string fn = ClassOf(metric);
-    if (fn == "function" && config.is_string()) fn = config.get<std::string>();
-    if (fn == "MeanMetricWrapper") {
-      fn = MemberOf(config, "fn").is_string() ? WordOf(config, "fn")
-                                              : WordOf(MemberOf(config, "fn"), "config");
-    }
+    const KerasJson& options = MemberOf(metric, "config");
+    std::string fn = KerasClassOf(metric);
+    if (fn == "function" && options.is_string()) fn = options.get<std::string>();
+    if (fn == "MeanMetricWrapper") fn = WrappedIn(MemberOf(options, "fn"));
     static const std::set<std::string, std::less<>> kClasses = {
         "AUC",           "Precision",     "Recall",         "RootMeanSquaredError",
         "TruePositives", "TrueNegatives", "FalsePositives", "FalseNegatives"};
@@ -189,50 +297,44 @@ class CompileReader {
       Note(fmt::format("the metric '{}' is not known here and left out", fn));
       return nullptr;
     }
-    std::string name = WordOf(config, "name");
+    std::string name = WordOf(options, "name");
     if (name.empty()) name = metric.is_string() ? metric.get<std::string>() : fn;
-    const std::string prefix = output + "_";
-    const bool several = job_.outputs.size() > 1;
-    const std::string bare =
-        several && name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+    const std::string bare = BareName(name, number);
     // Keras writes the accuracy of a model that never saw labels as the categorical one.
     const bool is_accuracy = bare == "accuracy" || bare == "acc";
     if (is_accuracy && fn == "categorical_accuracy" && loss == "sparse_categorical_crossentropy") {
       fn = "accuracy";
     }
-    if (several && bare == name) name = prefix + name;
-    return Named(fn, NewName(name), config);
+    name = NewName(bare, number, weighted);
+    KerasJson section = {{"fn", fn}};
+    if (name != fn || job_.outputs.size() > 1) section["name"] = name;
+    if (!options.is_object()) return section;
+    KerasConfig config(options);
+    config.Ignore({"name", "fn", "dtype"});
+    section.update(ArgumentsOf<nn::KerasMetric>(fn, config));
+    config.Expect("multi_label", false);  // of AUC
+    config.Finish();
+    return section;
   }
 
-  // The name for results: a second equal one is <name>_1; then the map's.
-  std::string NewName(const std::string& wanted) {
+  // A metric's name without that of its output, which Keras puts before it.
+  std::string BareName(const std::string& name, size_t number) const {
+    if (job_.outputs.size() == 1) return name;
+    for (const std::string& output : {job_.outputs[number], outputs_.layers[number]}) {
+      if (name.starts_with(output + "_")) return name.substr(output.size() + 1);
+    }
+    return name;
+  }
+
+  // The name for results: a second equal one is <name>_1, or weighted_<name>; then the map's.
+  std::string NewName(const std::string& bare, size_t number, bool weighted) {
+    const std::string prefix = job_.outputs.size() > 1 ? job_.outputs[number] + "_" : "";
+    std::string wanted = prefix + bare;
+    if (weighted && metrics_.contains(wanted)) wanted = prefix + "weighted_" + bare;
     std::string name = wanted;
     for (int i = 1; !metrics_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
     const auto mapped = names_.find(name);
     return mapped == names_.end() ? name : mapped->second;
-  }
-
-  KerasJson Named(const std::string& fn, const std::string& name, const KerasJson& config) {
-    KerasJson section = {{"fn", fn}};
-    if (name != fn || job_.outputs.size() > 1) section["name"] = name;
-    if (fn == "binary_accuracy") PutArgument(config, "threshold", 0.5, section);
-    if (fn.find("top_k") != std::string::npos) PutArgument(config, "k", 5, section);
-    if (fn.find("crossentropy") != std::string::npos) {
-      PutArgument(config, "from_logits", false, section);
-      PutArgument(config, "label_smoothing", 0.0, section);
-    }
-    if (fn == "AUC") {
-      PutArgument(config, "curve", "ROC", section);
-      PutArgument(config, "summation_method", "interpolation", section);
-      PutArgument(config, "num_thresholds", 200, section);
-      if (MemberOf(config, "multi_label") == true || MemberOf(config, "from_logits") == true) {
-        Note(fmt::format("the metric '{}': multi_label and from_logits are not known here", name));
-      }
-    }
-    if (section.contains("label_smoothing") && section["label_smoothing"] == 0) {
-      section.erase("label_smoothing");
-    }
-    return section;
   }
 
   void CheckNames() const {
@@ -267,117 +369,35 @@ class CompileReader {
 
   // ---- optimizer --------------------------------------------------------------------------------
 
-  struct OptimizerRule {
-    std::string_view name;
-    std::array<std::string_view, 7> keys = {};
-  };
-
   void ReadOptimizer() {
     const KerasJson& given = training_.contains("optimizer_config")
                                  ? MemberOf(training_, "optimizer_config")
                                  : MemberOf(training_, "optimizer");
     if (given.is_null()) return;
-    static constexpr std::array kOptimizers = {
-        OptimizerRule{"SGD", {"momentum", "nesterov"}},
-        OptimizerRule{"Adam", {"beta_1", "beta_2", "epsilon"}},
-        OptimizerRule{"RMSprop", {"rho", "momentum", "epsilon", "centered"}},
-        OptimizerRule{"Adagrad", {"initial_accumulator_value", "epsilon"}},
-        OptimizerRule{
-            "Ftrl",
-            {"learning_rate_power", "initial_accumulator_value", "l1_regularization_strength",
-             "l2_regularization_strength", "l2_shrinkage_regularization_strength", "beta"}}};
-    const std::string name = ClassOf(given);
-    const auto same = [&](std::string_view known) {
-      return std::equal(known.begin(), known.end(), name.begin(), name.end(),
-                        [](char a, char b) { return std::tolower(a) == std::tolower(b); });
-    };
-    for (const OptimizerRule& rule : kOptimizers) {
-      if (!same(rule.name)) continue;
-      job_.optimizer = {{"type", rule.name}};
-      const KerasJson& config = MemberOf(given, "config");
-      AddRate(config);
-      for (const std::string_view key : {"decay", "clipvalue", "clipnorm", "global_clipnorm"}) {
-        PutArgument(config, key, nullptr, job_.optimizer);
-      }
-      if (job_.optimizer.contains("decay") && job_.optimizer["decay"] == 0) {
-        job_.optimizer.erase("decay");
-      }
-      for (const std::string_view key : rule.keys) {
-        if (!key.empty()) PutArgument(config, key, nullptr, job_.optimizer);
-      }
-      NoteDropped(config);
-      return;
-    }
-    Note(fmt::format("the optimizer '{}' is not known here: `optimizer` of the job says another",
-                     name));
-  }
-
-  void AddRate(const KerasJson& config) {
-    const KerasJson& rate = MemberOf(config, "learning_rate").is_null()
-                                ? MemberOf(config, "lr")
-                                : MemberOf(config, "learning_rate");
-    if (rate.is_number()) job_.optimizer["learning_rate"] = ShortNumbers(rate);
-    if (!rate.is_object()) return;
-    struct ScheduleRule {
-      std::string_view keras;
-      std::string_view type;
-      std::array<std::string_view, 5> keys;
-    };
-    static constexpr std::array kSchedules = {
-        ScheduleRule{
-            "ExponentialDecay", "exponential_decay", {"decay_steps", "decay_rate", "staircase"}},
-        ScheduleRule{
-            "InverseTimeDecay", "inverse_time_decay", {"decay_steps", "decay_rate", "staircase"}},
-        ScheduleRule{"PolynomialDecay",
-                     "polynomial_decay",
-                     {"decay_steps", "end_learning_rate", "power", "cycle"}},
-        ScheduleRule{"PiecewiseConstantDecay", "piecewise_constant", {"boundaries", "values"}},
-        ScheduleRule{"CosineDecay", "cosine_decay", {"decay_steps", "alpha"}},
-        ScheduleRule{"CosineDecayRestarts",
-                     "cosine_decay_restarts",
-                     {"first_decay_steps", "t_mul", "m_mul", "alpha"}}};
-    const KerasJson& options = MemberOf(rate, "config");
-    const std::string name = ClassOf(rate);
-    for (const ScheduleRule& rule : kSchedules) {
-      if (rule.keras != name) continue;
-      KerasJson schedule = {{"type", rule.type}};
-      const KerasJson& initial = MemberOf(options, "initial_learning_rate");
-      if (!initial.is_null()) schedule["learning_rate"] = ShortNumbers(initial);
-      for (const std::string_view key : rule.keys) {
-        if (!key.empty()) PutArgument(options, key, nullptr, schedule);
-      }
-      job_.optimizer["learning_rate"] = std::move(schedule);
-      return;
-    }
-    Note(fmt::format("the schedule '{}' is not known here: the optimizer's own rate is taken",
-                     name));
-  }
-
-  // What model_to_estimator drops where it makes a legacy optimizer of a new one.
-  void NoteDropped(const KerasJson& config) {
-    for (const std::string_view key : {"weight_decay", "use_ema", "amsgrad"}) {
-      const KerasJson& value = MemberOf(config, key);
-      if (value.is_null() || value == false || value == 0) continue;
-      Note(fmt::format("the optimizer's {} is left out{}", key,
-                       key == "amsgrad" ? "" : ", as by model_to_estimator"));
-    }
+    std::vector<std::string> notes;
+    Try(job_.optimizer_faults, fmt::format("optimizer ({})", KerasClassOf(given)),
+        "`optimizer` of the job goes above it: optimizer: {type: Adam}",
+        [&] { job_.optimizer = KerasOptimizerOf(given, notes); });
+    for (const std::string& note : notes) Note("the optimizer's " + note);
   }
 
   void Note(const std::string& note) { job_.notes.push_back(place_ + ": " + note); }
 
   const KerasJson& training_;
   std::string place_;
+  const KerasOutputs& outputs_;
   const std::map<std::string, std::string>& names_;
   KerasJob& job_;
+  bool has_unknown_loss_ = false;
   std::set<std::string> metrics_;  // the names that results have without a map
 };
 
 }  // namespace
 
-void AddCompiled(const KerasFile& file, const std::map<std::string, std::string>& metric_names_map,
-                 KerasJob& job) {
+void AddCompiled(const KerasFile& file, const KerasOutputs& outputs,
+                 const std::map<std::string, std::string>& metric_names_map, KerasJob& job) {
   if (!file.training().is_object() || file.training().empty()) return;
-  CompileReader(file, metric_names_map, job).Read();
+  CompileReader(file, outputs, metric_names_map, job).Read();
 }
 
 }  // namespace tpuest

@@ -48,6 +48,7 @@ class GraphReader {
       for (size_t i = 0; i < layers.size(); ++i) ReadCalls(layers[i], i);
       ReadEnds(MemberOf(given, "input_layers"), graph_.inputs);
       ReadEnds(MemberOf(given, "output_layers"), graph_.outputs);
+      ReadOutputNames(MemberOf(given, "output_layers"));
     }
     CheckTensors();
     return std::move(graph_);
@@ -189,8 +190,13 @@ class GraphReader {
     }
     const bool holds_tensors = argument.is_array() && !argument.empty() &&
                                WordOf(argument.front(), "class_name") == kKerasTensor;
+    const bool is_dict_of_tensors = argument.is_object() && !argument.empty() &&
+                                    argument.begin()->is_object() &&
+                                    WordOf(*argument.begin(), "class_name") == kKerasTensor;
     if (holds_tensors) {
       for (const KerasJson& item : argument) Argument(item, call);
+    } else if (is_dict_of_tensors) {
+      for (const auto& [name, item] : InOrder(argument)) Argument(*item, call);
     } else if (!argument.is_null()) {
       call.constant = argument;
       call.constant_first = call.inputs.empty();
@@ -206,8 +212,26 @@ class GraphReader {
                              .in_outputs = &tensors == &graph_.outputs}));
       return;
     }
-    if (!ends.is_array() && !ends.is_object()) return;
-    for (const KerasJson& end : ends) ReadEnds(end, tensors);
+    if (ends.is_array()) {
+      for (const KerasJson& end : ends) ReadEnds(end, tensors);
+    } else if (ends.is_object()) {
+      for (const auto& [name, end] : InOrder(ends)) ReadEnds(*end, tensors);
+    }
+  }
+
+  // The items of a dict as Keras flattens it: by name.
+  static std::map<std::string, const KerasJson*> InOrder(const KerasJson& dict) {
+    std::map<std::string, const KerasJson*> items;
+    for (const auto& [name, value] : dict.items()) items.emplace(name, &value);
+    return items;
+  }
+
+  void ReadOutputNames(const KerasJson& ends) {
+    if (!ends.is_object()) return;
+    for (const auto& [name, end] : InOrder(ends)) {
+      if (!IsTensorList(*end)) RefuseKeras("its outputs are dicts or lists in a dict");
+      graph_.output_names.push_back(name);
+    }
   }
 
   // Resolves the dialect's numbers of calls, which count a nested model's from 1 in Keras 2.

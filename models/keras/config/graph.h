@@ -36,6 +36,7 @@ struct KerasGraph {
   std::vector<KerasGraphLayer> layers;
   std::vector<KerasTensor> inputs;  // of InputLayers
   std::vector<KerasTensor> outputs;
+  std::vector<std::string> output_names;  // of a dict of outputs, in their order; empty: no dict
   bool is_sequential = false;
   // A Sequential without an InputLayer: its first layer takes what the model is given.
   bool has_input_layer = true;

@@ -21,6 +21,7 @@ struct Written {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;        // the job's names of what it gives
   std::vector<std::string> output_layers;  // Keras' names of the layers
+  std::vector<std::string> output_names;   // those of a dict; else the layers'
 };
 
 class ModelWriter {
@@ -64,6 +65,8 @@ class ModelWriter {
         written_.output_layers.push_back(OutputName(output.layer));
         written_.outputs.push_back(NameOfTensor(output));
       }
+      written_.output_names =
+          graph_.output_names.empty() ? written_.output_layers : graph_.output_names;
       return std::move(written_);
     }
 
@@ -170,7 +173,8 @@ class ModelWriter {
 
     void Layer(const KerasGraphLayer& layer, const KerasCall& call) {
       writer_.policies_.insert(PolicyOf(MemberOf(layer.config, "dtype")));
-      writer_.CheckTraining(call);
+      writer_.CheckTraining(layer, call);
+      CheckKeywords(call);
       KerasLayerSections sections =
           KerasLayerOf(layer.class_name, layer.config, writer_.is_keras3_);
       const std::string first = WordOf(sections.front(), "name");
@@ -198,6 +202,15 @@ class ModelWriter {
       for (KerasJson& section : sections) {
         PutInputsLast(section);
         written_.layers.push_back(std::move(section));
+      }
+    }
+
+    static void CheckKeywords(const KerasCall& call) {
+      if (!call.keywords.is_object()) return;
+      for (const auto& [key, value] : call.keywords.items()) {
+        if (key == "training" || value.is_null()) continue;
+        RefuseKeras(fmt::format("it is called with the argument '{}', which is not known here: {}",
+                                key, value.dump()));
       }
     }
 
@@ -237,11 +250,18 @@ class ModelWriter {
       if (function.empty()) {
         function = layer.class_name == "SlicingOpLambda" ? "getitem" : layer.class_name;
       }
+      // Keras 3 has some arguments in the operation's configuration.
+      KerasJson arguments = call.keywords.is_object() ? call.keywords : KerasJson::object();
+      for (const auto& [key, value] : layer.config.items()) {
+        const bool is_its_own =
+            key == "name" || key == "function" || key == "trainable" || key == "dtype";
+        if (!is_its_own && !arguments.contains(key)) arguments[key] = value;
+      }
       KerasJson section = KerasOperationOf({.function = function,
                                             .constant = call.constant,
                                             .constant_first = call.constant_first,
                                             .tensors = static_cast<int>(call.inputs.size()),
-                                            .arguments = call.keywords});
+                                            .arguments = arguments});
       section["name"] = layer.name;
       section["inputs"] = InputsOf(call);
       first_names_[layer.name] = layer.name;
@@ -329,9 +349,10 @@ class ModelWriter {
                  .hint = refusal.hint});
   }
 
-  // Keras 3 writes `training` whether or not it was given.
-  void CheckTraining(const KerasCall& call) {
-    if (is_keras3_ || MemberOf(call.keywords, "training") != true) return;
+  // Keras 3 writes `training` whether or not it was given, and random layers have it by default.
+  void CheckTraining(const KerasGraphLayer& layer, const KerasCall& call) {
+    if (MemberOf(call.keywords, "training") != true) return;
+    if (is_keras3_ && layer.class_name.starts_with("Random")) return;
     RefuseKeras("it is called with training=True: it would be at work in predictions too",
                 "without training=True");
   }
@@ -355,8 +376,8 @@ KerasJson OutputsOf(const Written& written) {
   KerasJson outputs = KerasJson::object();
   bool differs = false;
   for (size_t i = 0; i < written.outputs.size(); ++i) {
-    outputs[written.output_layers[i]] = written.outputs[i];
-    differs |= written.output_layers[i] != written.outputs[i];
+    outputs[written.output_names[i]] = written.outputs[i];
+    differs |= written.output_names[i] != written.outputs[i];
   }
   if (written.outputs.size() > 1) return differs ? outputs : KerasJson();
   const bool is_last = WordOf(written.layers.back(), "name") == written.outputs.front();
@@ -408,8 +429,9 @@ KerasJob ReadJob(const KerasFile& file,
     job.model["precision"] = "bfloat16";
   }
   job.inputs = InputsIn(file.config());
-  job.outputs = written.output_layers;
-  AddCompiled(file, metric_names_map, job);
+  job.outputs = written.output_names;
+  AddCompiled(file, {.layers = written.output_layers, .is_keras3 = IsKeras3(file)},
+              metric_names_map, job);
   return job;
 }
 

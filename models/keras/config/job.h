@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.h"
 #include "models/keras/keras_file.h"
 
 namespace tpuest {
@@ -28,6 +29,10 @@ struct KerasJob {
   std::vector<KerasInput> inputs;    // those whose shape the file says
   std::vector<std::string> outputs;  // names of predictions
   std::vector<std::string> notes;    // what is other than in the file
+  // What the file says of the head and of the optimizer that those above cannot: they are not to be
+  // used then.
+  std::vector<Fault> head_faults;
+  std::vector<Fault> optimizer_faults;
 };
 
 // The job of a file with a configuration. `metric_names_map` renames metrics, as

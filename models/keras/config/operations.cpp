@@ -128,10 +128,33 @@ KerasJson OfTensors(const KerasOperation& operation, const std::string& name) {
   RefuseOperation(operation);
 }
 
+// Whether an operation looks at an argument, or does not need it for this value.
+bool IsKnownArgument(const std::string& name, const std::string& key, const KerasJson& value) {
+  if (value.is_null() || key == "name") return true;
+  if (key == "axis") {
+    return name == "mean" || name == "reduce_mean" || name == "concat" || name == "concatenate" ||
+           (name == "softmax" && value == -1);
+  }
+  if (key == "keepdims") return name == "mean" || name == "reduce_mean";
+  if (key == "shape" || key == "newshape") return name == "reshape";
+  if (key == "dtype") return name == "cast" && PolicyOf(value) == "float32";
+  return key == "slice_spec" && name == "getitem";
+}
+
+void CheckOperationArguments(const KerasOperation& operation, const std::string& name) {
+  if (!operation.arguments.is_object()) return;
+  for (const auto& [key, value] : operation.arguments.items()) {
+    if (IsKnownArgument(name, key, value)) continue;
+    RefuseKeras(fmt::format("the argument '{}' of '{}' is not known here: {}", key,
+                            operation.function, value.dump()));
+  }
+}
+
 }  // namespace
 
 KerasJson KerasOperationOf(const KerasOperation& operation) {
   const std::string name = Short(operation.function);
+  CheckOperationArguments(operation, name);
   if (name == "getitem") return ItemOf(operation);
   if (!operation.constant.is_null()) return WithConstant(operation, name);
   return OfTensors(operation, name);

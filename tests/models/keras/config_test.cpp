@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "models/keras/compile_config.h"
 #include "models/keras/config/job.h"
 #include "tests/models/keras/testdata.h"
 
@@ -243,6 +244,150 @@ TEST_CASE("what cannot be in a job is refused by layer, class and place, all of 
       "inbound_nodes": [[["gone", 0, 0, {}]]]})",
                             "r")) ==
         "model.json: graph has a loop or a missing layer: there is no 'gone'\n");
+}
+
+namespace {
+
+// A model whose outputs are the dict {b: o0, a: o1}, or the layer `o0`, compiled so.
+std::string Compiled(const std::string& compile, bool is_dict = false,
+                     const std::string& version = "2.15.0") {
+  const auto dense = [](const std::string& name) {
+    return R"({"class_name": "Dense", "name": ")" + name +
+           R"(", "inbound_nodes": [[["x", 0, 0, {}]]],
+      "config": {"name": ")" +
+           name + R"(", "units": 3}})";
+  };
+  return R"({"class_name": "Functional", "keras_version": ")" + version +
+         R"(", "backend": "tensorflow", "config": {"name": "m", "layers": [
+      {"class_name": "InputLayer", "name": "x", "inbound_nodes": [],
+       "config": {"batch_input_shape": [null, 4], "dtype": "float32", "name": "x"}},)" +
+         dense("o0") + "," + dense("o1") +
+         R"(], "input_layers": [["x", 0, 0]], "output_layers": )" +
+         (is_dict ? R"({"b": ["o0", 0, 0], "a": ["o1", 0, 0]})" : R"([["o0", 0, 0]])") +
+         R"(}, "compile_config": )" + compile + "}";
+}
+
+KerasJob CompiledJob(const std::string& compile, bool is_dict = false,
+                     const std::string& version = "2.15.0") {
+  return JobOfText(Compiled(compile, is_dict, version));
+}
+
+std::string FaultsOf(const std::vector<Fault>& faults) {
+  std::string all;
+  for (const Fault& fault : faults) all += fault.message + "\n";
+  return all;
+}
+
+std::string Metric(const std::string& name, const std::string& config) {
+  return R"({"module": "keras.metrics", "class_name": ")" + name + R"(", "config": {"name": "m",
+      "dtype": "float32", )" +
+         config + R"(}, "registered_name": null})";
+}
+
+}  // namespace
+
+TEST_CASE("metrics keep their thresholds, classes and weights") {
+  const KerasJob job = CompiledJob(
+      R"({"optimizer": "sgd", "loss": "mse", "loss_weights": null, "run_eagerly": null, "metrics": [)" +
+      Metric("Precision", R"("thresholds": 0.3, "top_k": null, "class_id": 1)") + "," +
+      Metric("Recall", R"("thresholds": [0.3, 0.5], "top_k": 2, "class_id": null)") + "," +
+      Metric("AUC", R"("num_thresholds": 4, "curve": "PR", "summation_method": "interpolation",
+             "multi_label": false, "num_labels": null, "label_weights": null,
+             "from_logits": true, "thresholds": [0.3, 0.5])") +
+      R"(], "weighted_metrics": ["mse"]})");
+  CHECK(FaultsOf(job.head_faults).empty());
+  CHECK(KerasYaml(job.head, 0) == R"(type: compile
+outputs: [{name: o0, loss: mse, metrics: [{fn: Precision, name: m, thresholds: 0.3, class_id: 1}, {fn: Recall, name: m_1, thresholds: [0.3, 0.5], top_k: 2}, {fn: AUC, name: m_2, thresholds: [0.3, 0.5], from_logits: true, curve: PR}], weighted_metrics: [{fn: mse}]}]
+)");
+}
+
+TEST_CASE("a schedule keeps its warm-up") {
+  const auto compiled = [](const std::string& config) {
+    return CompiledJob(R"({"loss": "mse", "optimizer": {"class_name": "Custom>SGD", "config": {
+        "name": "SGD", "weight_decay": null, "use_ema": false, "ema_momentum": 0.99, "jit_compile": false,
+        "momentum": 0.0, "nesterov": false, "learning_rate": {"class_name": "CosineDecay",
+        "config": {"initial_learning_rate": 0.0, "alpha": 0.0, "name": null, )" +
+                       config + "}}}}}");
+  };
+  const KerasJob job = compiled(R"("decay_steps": 9, "warmup_target": 0.5, "warmup_steps": 5)");
+  CHECK(FaultsOf(job.optimizer_faults).empty());
+  CHECK(job.optimizer.at("learning_rate") == KerasJson({{"type", "cosine_decay"},
+                                                        {"learning_rate", 0.0},
+                                                        {"decay_steps", 9},
+                                                        {"alpha", 0.0},
+                                                        {"warmup_target", 0.5},
+                                                        {"warmup_steps", 5}}));
+  CHECK(FaultsOf(compiled(R"("decay_steps": 2.5)").optimizer_faults) ==
+        "model.json: compile: optimizer (SGD): learning_rate (CosineDecay): decay_steps is 2.5, "
+        "expected whole steps\n");
+  CHECK(FaultsOf(compiled(R"("decay_steps": 2, "wave": "square")").optimizer_faults) ==
+        "model.json: compile: optimizer (SGD): learning_rate (CosineDecay): 'wave' is not known "
+        "here: \"square\"\n");
+}
+
+TEST_CASE("what compile says that a head or an optimizer cannot be is refused by name") {
+  const KerasJob job = CompiledJob(
+      R"({"loss": {"class_name": "MeanSquaredError", "config": {"name": "l", "reduction": "none"}},
+          "optimizer": {"class_name": "Adam", "config": {"name": "adam", "amsgrad": true}},
+          "sample_weight_mode": "temporal", "metrics": [)" +
+      Metric("AUC", R"("multi_label": true)") + "," + Metric("Precision", R"("top": 3)") + "," +
+      Metric("TopKCategoricalAccuracy", R"("k": "few")") + "]}");
+  CHECK(FaultsOf(job.head_faults) ==
+        "model.json: compile: 'sample_weight_mode' is not known here: \"temporal\"\n"
+        "model.json: compile: loss (MeanSquaredError): reduction is \"none\", expected "
+        "sum_over_batch_size or sum\n"
+        "model.json: compile: metrics (AUC): multi_label is true, which is not known here\n"
+        "model.json: compile: metrics (Precision): 'top' is not known here: 3\n"
+        "model.json: compile: metrics (TopKCategoricalAccuracy): k is \"few\", expected a whole "
+        "number\n");
+  CHECK(FaultsOf(job.optimizer_faults) ==
+        "model.json: compile: optimizer (Adam): amsgrad is true, which is not known here\n");
+}
+
+TEST_CASE("a dict of outputs keeps its names and losses") {
+  const std::string compile = R"({"loss": {"a": "mse", "b": "mae"}, "loss_weights": {"a": 2.0},
+      "metrics": {"a": ["mse"], "o0": ["mae"]}, "weighted_metrics": {"b": "mae"}})";
+  const KerasJob job = CompiledJob(compile, /*is_dict=*/true, "3.9.0");
+  CHECK(FaultsOf(job.head_faults).empty());
+  CHECK(job.outputs == std::vector<std::string>{"a", "b"});
+  CHECK(job.model.at("outputs") == KerasJson({{"a", "o1"}, {"b", "o0"}}));
+  CHECK(KerasYaml(job.head, 0) == R"(type: compile
+outputs: [{name: a, loss: mse, loss_weight: 2, metrics: [{fn: mse, name: a_mse}]}, {name: b, loss: mae, metrics: [{fn: mae, name: b_mae}], weighted_metrics: [{fn: mae, name: b_weighted_mae}]}]
+)");
+  CHECK(FaultsOf(CompiledJob(R"({"loss": {"a": "mse", "c": "mae"}})", true).head_faults) ==
+        "model.json: compile: loss: the model has no output 'c'\n");
+}
+
+TEST_CASE("what is exported of a compiled model is read back with the same options") {
+  nn::KerasHead head;
+  head.outputs.push_back(
+      {.name = "o0",
+       .loss = "huber",
+       .arguments = {.delta = 2.0},
+       .metrics =
+           {{.fn = "Precision", .name = "p", .arguments = {.threshold = 0.3}},
+            {.fn = "Recall", .name = "r", .thresholds = std::vector{0.25, 0.5}, .class_id = 1},
+            {.fn = "AUC", .name = "a", .thresholds = std::vector{0.5}, .curve = "PR"}},
+       .weighted_metrics = {{.fn = "mean_squared_error", .name = "mse"}}});
+  const nn::KerasOptimizer optimizer =
+      nn::SGD{.options = {.learning_rate = nn::CosineDecay{.learning_rate = 0.01,
+                                                           .decay_steps = {9},
+                                                           .warmup_target = 0.5,
+                                                           .warmup_steps = {5}}}};
+  std::string obstacle;
+  const auto compile = CompileConfigOf(head, optimizer, {}, obstacle);
+  REQUIRE(compile);
+  const KerasJob job = CompiledJob(compile->dump());
+  CHECK(FaultsOf(job.head_faults).empty());
+  CHECK(FaultsOf(job.optimizer_faults).empty());
+  CHECK(KerasYaml(job.head, 0) == R"(type: compile
+outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}]}]
+)");
+  CHECK(job.optimizer.at("learning_rate").at("warmup_target") == 0.5);
+  CHECK(job.optimizer.at("learning_rate").at("warmup_steps") == 5);
+  head.outputs.front().reduction = "mean";
+  CHECK_FALSE(CompileConfigOf(head, optimizer, {}, obstacle));
+  CHECK(obstacle == "the reduction mean");
 }
 
 }  // namespace tpuest
