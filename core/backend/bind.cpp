@@ -6,8 +6,8 @@
 #include "core/backend/plan.h"
 #include "core/graph/bound_op.h"
 #include "core/graph/cut.h"
-#include "core/kernels/strided_copy.h"
 #include "core/graph/value_map.h"
+#include "core/kernels/strided_copy.h"
 
 namespace tpuest {
 namespace {
