@@ -119,6 +119,9 @@ Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter
   CheckDepthwiseStrides(c);
   NeedRank(c, x, 4, "the image [N, H, W, C]");
   NeedRank(c, filter, 4, "the filter [kh, kw, C, F]");
+  for (const int64_t size : filter.dims()) {
+    if (size == 0) c.Fail(fmt::format("the filter {} has no elements", filter.Text()));
+  }
   Shape result({kUnknownDim, kUnknownDim, kUnknownDim, kUnknownDim});
   if (filter.known_rank()) {
     result.set_dim(3, IsDepthwise(c) ? FlopsProduct(filter.dim(2), filter.dim(3)) : filter.dim(3));

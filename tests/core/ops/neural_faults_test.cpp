@@ -48,6 +48,10 @@ TEST_CASE("a convolution that does not fit names image and filter") {
         "Conv2D 'Conv2D': the image [N, H, W, C] has rank 4, found [5,5,3]");
   CHECK(Conv({{2, 2, 5, 3}, {3, 3, 3, 8}}, {.padding = "VALID"}) ==
         "Conv2D 'Conv2D': a window of 3x3 does not fit into an image of 2x5");
+  CHECK(Conv({{2, 5, 5, 3}, {0, 3, 3, 8}}, {.padding = "SAME"}) ==
+        "Conv2D 'Conv2D': the filter [0,3,3,8] has no elements");
+  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 0}}, {.padding = "SAME"}) ==
+        "Conv2D 'Conv2D': the filter [3,3,3,0] has no elements");
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.padding = "FULL"}) ==
         "Conv2D 'Conv2D': padding is 'FULL', expected SAME, VALID or EXPLICIT");
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.strides = {0, 1}}) ==
