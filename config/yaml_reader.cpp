@@ -10,7 +10,6 @@
 #include <istream>
 #include <sstream>
 
-#include "config/surrogate_pairs.h"
 #include "config/yaml_builder.h"
 #include "config/yaml_text.h"
 #include "core/base/text.h"
