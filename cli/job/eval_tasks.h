@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/job/job_fwd.h"
+#include "core/base/faults.h"
 #include "core/estimator/train_and_evaluate.h"
 
 namespace tpuest::cli {
@@ -21,5 +22,10 @@ namespace tpuest::cli {
     const Job& job, const std::vector<NamedEvalSpec>& specs);
 // The inputs of all evaluations that a training of the job may make, by their labels.
 [[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(const Job& job);
+
+// The early-stopping hooks of the train_spec, which the job must have, that no evaluation of the
+// job feeds: they would wait for ever. What writes to a folder that eval_dir names may be another
+// job.
+[[nodiscard]] std::vector<Fault> CheckEarlyStopping(const Job& job);
 
 }  // namespace tpuest::cli

@@ -1,13 +1,13 @@
 #include "cli/job/job.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "cli/host/signals.h"
 #include "cli/job/epochs.h"
+#include "cli/job/eval_tasks.h"
 #include "cli/job/fold.h"
 #include "cli/job/keras_model.h"
 #include "cli/job/recipes.h"
@@ -18,7 +18,6 @@
 #include "core/base/faults.h"
 #include "core/base/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/label_check.h"
 #include "core/nn/formula/formula.h"
@@ -30,38 +29,6 @@
 
 namespace tpuest::cli {
 namespace {
-
-const EarlyStoppingOptions* EarlyStoppingOf(const AnyHook& hook) {
-  return std::visit(
-      [](const auto& options) -> const EarlyStoppingOptions* {
-        if constexpr (std::is_base_of_v<EarlyStoppingOptions, std::decay_t<decltype(options)>>) {
-          return &options;
-        } else {
-          return nullptr;
-        }
-      },
-      hook);
-}
-EarlyStoppingOptions* EarlyStoppingOf(AnyHook& hook) {
-  return const_cast<EarlyStoppingOptions*>(EarlyStoppingOf(std::as_const(hook)));
-}
-
-// An evaluation that writes events while the job trains.
-struct EventsOfJob {
-  std::string label;  // the name that an early-stopping hook may give as `eval`
-  std::string name;   // of the folder, EvalFolderName(name)
-};
-
-std::vector<EventsOfJob> EventsOf(const Job& job) {
-  std::vector<EventsOfJob> events;
-  for (const NamedEvalSpec& named : EvalSpecsOf(job)) events.push_back({named.label, named.name});
-  for (const AnyHook& hook : job.train_spec->hooks) {
-    const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
-    if (evaluator == nullptr) continue;
-    events.push_back({evaluator->name.value_or("eval"), evaluator->name.value_or("")});
-  }
-  return events;
-}
 
 // All learning rates of a job, looked at.
 EpochFinder RatesOf(const Job& job) {
@@ -275,7 +242,7 @@ class Validator {
     faults_.AddAll(
         ValidateListeners(job_.train_spec->saving_listeners, "train_spec.saving_listeners"));
     CheckEvaluators();
-    CheckEarlyStopping();
+    faults_.AddAll(CheckEarlyStopping(job_));
     if (!job_.optimizer && !models::NamesOptimizers(job_.model)) {
       faults_.Say("train_spec", "training needs an optimizer",
                   "optimizer: {type: GradientDescentOptimizer, learning_rate: 0.05}");
@@ -298,39 +265,6 @@ class Validator {
           names.insert(name).second, key + ".name",
           fmt::format("two evaluations within training write events to {}/", EvalFolderName(name)),
           "give each a name of its own");
-    }
-  }
-
-  // An early-stopping hook that no evaluation feeds would wait for ever. What writes to a folder
-  // that eval_dir names may be another job.
-  void CheckEarlyStopping() {
-    const std::vector<EventsOfJob> events = EventsOf(job_);
-    for (size_t i = 0; i < job_.train_spec->hooks.size(); ++i) {
-      const EarlyStoppingOptions* const stopping = EarlyStoppingOf(job_.train_spec->hooks[i]);
-      if (stopping == nullptr || stopping->eval_dir) continue;
-      const std::string key = fmt::format("train_spec.hooks[{}]", i);
-      const bool is_fed = std::ranges::any_of(events, [&](const EventsOfJob& of) {
-        return stopping->eval ? *stopping->eval == of.label || *stopping->eval == of.name
-                              : of.name.empty();
-      });
-      if (is_fed) continue;
-      std::vector<std::string> labels;
-      for (const EventsOfJob& of : events) labels.push_back(of.label);
-      const std::string named = Join(labels, ", ");
-      if (events.empty()) {
-        faults_.Say(key, "the hook would never stop the training: the job has no evaluation",
-                    "eval_spec: {input_fn: test, steps: null}, an InMemoryEvaluatorHook, or "
-                    "eval_dir, the folder of another job's evaluations");
-      } else if (stopping->eval) {
-        faults_.Say(key + ".eval", fmt::format("'{}' is no evaluation of the job", *stopping->eval),
-                    fmt::format("there are: {}; eval_dir names a folder that others write", named));
-      } else {
-        faults_.Say(key,
-                    fmt::format("the hook would never stop the training: it reads {}/, and no "
-                                "evaluation of the job writes there",
-                                EvalFolderName("")),
-                    fmt::format("eval: {} names one; there are: {}", labels[0], named));
-      }
     }
   }
 
@@ -549,44 +483,6 @@ ModelFn MakeKeepingModelFnForShapes(const Job& job) {
 
 std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job) {
   return job.eval_spec ? SpecsOf(*job.eval_spec) : std::vector<NamedEvalSpec>();
-}
-
-std::vector<AnyHook> HooksOf(const Job& job) {
-  std::vector<AnyHook> hooks = job.train_spec->hooks;
-  for (AnyHook& hook : hooks) {
-    EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
-    if (stopping == nullptr || !stopping->eval) continue;
-    for (const EventsOfJob& of : EventsOf(job)) {
-      if (of.label != *stopping->eval) continue;
-      stopping->eval = of.name;
-      break;
-    }
-  }
-  return hooks;
-}
-
-std::vector<std::string> StrangeEvalDirs(const Job& job, const std::string& model_dir) {
-  const auto plain = [](const std::string& path) {
-    return std::filesystem::absolute(path + "/.").lexically_normal();
-  };
-  std::set<std::filesystem::path> folders;
-  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
-    folders.insert(plain(EvalDir(model_dir, named.name)));
-  }
-  std::vector<AnyHook> hooks = job.train_spec->hooks;
-  for (const AnyHook& hook : hooks) {
-    if (const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook)) {
-      folders.insert(plain(EvalDir(model_dir, evaluator->name.value_or(""))));
-    }
-  }
-  std::vector<std::string> strange;
-  for (AnyHook& hook : hooks) {
-    const EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
-    if (stopping == nullptr || !stopping->eval_dir) continue;
-    const std::string& folder = *stopping->eval_dir;
-    if (!folders.contains(plain(folder)) && !DirectoryExists(folder)) strange.push_back(folder);
-  }
-  return strange;
 }
 
 std::string ServedInput(const Job& job) {
