@@ -164,9 +164,8 @@ class Evaluator {
     if (MayPublish(model_dir, named)) return true;
     if (!std::exchange(warned_, true)) {
       session_.log().Warning(
-          "{}: may not be written to, so the evaluation leaves no events and no line of "
-          "metrics.jsonl",
-          model_dir);
+          "{}: may not be written to, so the evaluation leaves no events and no line of {}",
+          model_dir, BaseName(MetricsPath(model_dir)));
     }
     return false;
   }
