@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes folders of old_runs/ with TensorFlow's Estimator, three steps each: penalized (an L2 penalty), activity (a
-penalty on activations beside it), averaged (sparse_combiner, normalizer_fn), weighted (version 1's weight_column).
+penalty on activations beside it), averaged (sparse_combiner, normalizer_fn), weighted (version 1's weight_column),
+partitioned (variables in two parts, lists of a fixed size, a mean by weights), shuffled (make_csv_dataset, which shuffles).
 
     python make_old_runs.py FOLDER
 """
@@ -24,6 +25,7 @@ FEATURES = {
 LABELS = random.integers(0, 2, ROWS)
 VECTORS = random.normal(size=(ROWS, 4)).astype("float32")
 CLASSES = random.integers(0, 3, ROWS)
+FEATURES["ids"] = random.integers(0, 6, (ROWS, 2))
 
 
 def rows(keys):
@@ -49,6 +51,25 @@ def network(penalizes_activity):
     return model_fn
 
 
+def partitioned():
+    tags = column.categorical_column_with_hash_bucket("tags", 8)
+    ids = column.categorical_column_with_identity("ids", 4, default_value=0)
+    return v1.estimator.DNNLinearCombinedClassifier(
+        model_dir="partitioned",
+        linear_feature_columns=[tags, column.crossed_column(["tags", "ids"], 10)],
+        dnn_feature_columns=[column.embedding_column(ids, 2)],
+        dnn_hidden_units=[3],
+        dnn_activation_fn=tf.nn.gelu,
+        weight_column="wt",
+        loss_reduction=v1.losses.Reduction.MEAN,
+        input_layer_partitioner=v1.fixed_size_partitioner(2),
+    )
+
+
+def shuffled_lines():
+    return tf.data.experimental.make_csv_dataset("rows.csv", 16, label_name="y", shuffle_buffer_size=500)
+
+
 def main():
     os.chdir(sys.argv[1])
     tf.estimator.Estimator(network(False), "penalized").train(vectors, max_steps=3)
@@ -61,6 +82,10 @@ def main():
     v1.estimator.LinearClassifier([column.numeric_column("a")], weight_column="wt", model_dir="weighted").train(
         rows(["a", "wt"]), max_steps=3
     )
+    partitioned().train(rows(["tags", "ids", "wt"]), max_steps=3)
+    with open("rows.csv", "w") as file:
+        file.write("a,y\n" + "".join(f"{a},{y}\n" for a, y in zip(FEATURES["a"], LABELS)))
+    tf.estimator.LinearClassifier([column.numeric_column("a")], model_dir="shuffled").train(shuffled_lines, max_steps=3)
 
 
 main()

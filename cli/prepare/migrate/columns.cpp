@@ -236,6 +236,18 @@ class ColumnFinder {
     return "";
   }
 
+  // The words of a vocabulary. A lookup in rows of several parts has a constant of such a name,
+  // too: how many rows there are.
+  [[nodiscard]] static const SeenNode* FindWords(const Nodes& nodes) {
+    for (const SeenNode* const node : nodes) {
+      const bool is_of_rows = node->name.ends_with("/embedding_lookup/Const");
+      const bool is_named = node->op == "Const" && node->name.ends_with("_lookup/Const");
+      if (!is_named || !node->value) continue;
+      if (!is_of_rows || node->value->shape().rank() > 0) return node;
+    }
+    return nullptr;
+  }
+
   // Returns the column's name in the job. `rows` is the number of categories that the variable has.
   std::string AddCategories(const std::string& name, const Nodes& nodes, int64_t rows) {
     if (const size_t at = name.find(kWeightedBy); at != std::string::npos) {
@@ -248,22 +260,22 @@ class ColumnFinder {
       return name;
     }
     if (const SeenNode* const node = FindOp(nodes, "Bucketize")) return AddBucketized(name, *node);
-    if (const SeenNode* const words = FindNamed(nodes, "_lookup/Const", "Const")) {
-      if (words->value) return AddVocabulary(name, *words->value, nodes, rows);
+    if (const SeenNode* const words = FindWords(nodes)) {
+      return AddVocabulary(name, *words->value, nodes, rows);
     }
     // Before the hashes, which give the buckets of words that are not in the file.
     if (FindOp(nodes, "InitializeTableFromTextFileV2") != nullptr)
       return AddFile(name, nodes, rows);
     if (const SeenNode* const node = FindOp(nodes, "StringToHashBucketFast")) {
       const bool is_number = FindOp(nodes, "AsString") != nullptr;
-      AddFeature(name, is_number ? "int64" : "string", 1);
+      AddFeature(name, is_number ? "int64" : "string", ReadSize(nodes));
       const int64_t buckets =
           node->ints.contains("num_buckets") ? node->ints.at("num_buckets") : rows;
       return Put(name, fmt::format("{{type: categorical_column_with_hash_bucket, key: {}, "
                                    "hash_bucket_size: {}{}}}",
                                    Text(name), buckets, is_number ? ", dtype: int64" : ""));
     }
-    MigratedFeature& feature = AddFeature(name, "int64", 1);
+    MigratedFeature& feature = AddFeature(name, "int64", ReadSize(nodes));
     feature.categories = std::max(feature.categories, rows);
     const SeenNode* const fill = FindNamed(nodes, "/default_values", "Fill");
     return Put(name,
@@ -302,17 +314,36 @@ class ColumnFinder {
   // its input, or the column was found before.
   [[nodiscard]] int64_t BucketizedSize(const SeenNode& node) const {
     for (const std::string& tensor : node.inputs) {
-      const SeenNode* const input = graph_.Find(tensor);
-      if (input == nullptr) continue;
-      for (const char* const key : {"output_shapes", "_output_shapes"}) {
-        const auto shapes = input->shapes.find(key);
-        const size_t output = OutputOf(tensor);
-        if (shapes == input->shapes.end() || output >= shapes->second.size()) continue;
-        const Shape& shape = shapes->second[output];
-        if (shape.known_rank() && shape.rank() == 2 && shape.dim(1) > 0) return shape.dim(1);
-      }
+      if (const int64_t size = SizeIn(tensor); size > 0) return size;
     }
     return 1;
+  }
+
+  // The numbers or words of an example in a tensor, by the shape that the graph has for it; 0 is
+  // not known.
+  [[nodiscard]] int64_t SizeIn(const std::string& tensor) const {
+    const SeenNode* const node = graph_.Find(tensor);
+    if (node == nullptr) return 0;
+    for (const char* const key : {"output_shapes", "_output_shapes"}) {
+      const auto shapes = node->shapes.find(key);
+      const size_t output = OutputOf(tensor);
+      if (shapes == node->shapes.end() || output >= shapes->second.size()) continue;
+      const Shape& shape = shapes->second[output];
+      if (shape.known_rank() && shape.rank() == 2 && shape.dim(1) > 0) return shape.dim(1);
+    }
+    return 0;
+  }
+
+  // The size of the one feature that the nodes read; 1 where they read several.
+  [[nodiscard]] int64_t ReadSize(const Nodes& nodes) const {
+    std::set<std::string> read;
+    for (const SeenNode* const node : nodes) {
+      for (const std::string& tensor : node->inputs) {
+        const SeenNode* const input = graph_.Find(tensor);
+        if (input != nullptr && input->op.starts_with("IteratorGetNext")) read.insert(tensor);
+      }
+    }
+    return read.size() == 1 ? std::max<int64_t>(1, SizeIn(*read.begin())) : 1;
   }
 
   std::string AddBucketized(const std::string& name, const SeenNode& node) {
@@ -336,7 +367,7 @@ class ColumnFinder {
   std::string AddVocabulary(const std::string& name, const Tensor& words, const Nodes& nodes,
                             int64_t rows) {
     MigratedFeature& feature =
-        AddFeature(name, words.dtype() == DType::kString ? "string" : "int64", 1);
+        AddFeature(name, words.dtype() == DType::kString ? "string" : "int64", ReadSize(nodes));
     for (int64_t i = 0; i < words.elements(); ++i) {
       if (words.dtype() == DType::kString) {
         feature.words.emplace_back(words.strings()[static_cast<size_t>(i)]);
@@ -361,7 +392,7 @@ class ColumnFinder {
                             ? 0
                             : others->ints.at("num_buckets");
     const bool is_number = KeysAreNumbers(nodes);
-    AddFeature(name, is_number ? "int64" : "string", 1);
+    AddFeature(name, is_number ? "int64" : "string", ReadSize(nodes));
     const auto file = graph_.ConstantAt(*init, 1);
     const bool is_known = file && file->dtype() == DType::kString && file->elements() == 1;
     if (!is_known) Miss(fmt::format("feature column {}: its vocabulary_file", name));
@@ -387,7 +418,8 @@ class ColumnFinder {
     for (CrossedKey& key : cross.keys) {
       if (key.is_column) continue;  // it says what it reads
       if (!EndsWith(key.name, "_bucketized")) {
-        AddFeature(key.name, key.is_number ? "int64" : "string", 1);
+        AddFeature(key.name, key.is_number ? "int64" : "string",
+                   std::max<int64_t>(1, SizeIn(key.tensor)));
         continue;
       }
       const SeenNode* const bucketize =

@@ -21,6 +21,7 @@ struct Leaf {
   bool is_number = false;
   int64_t output = -1;
   const SeenNode* bucketize = nullptr;
+  std::string tensor;  // of that output
 };
 
 // The input that holds what a node hands on, changed or not: the keys of a look-up, the ids where
@@ -46,8 +47,10 @@ Leaf LeafAt(const SeenGraph& graph, std::string tensor) {
   for (int i = 0; i < kMostSteps; ++i) {
     const SeenNode* const node = graph.Find(tensor);
     if (node == nullptr) return leaf;
-    if (node->op.starts_with("IteratorGetNext"))
+    if (node->op.starts_with("IteratorGetNext")) {
       leaf.output = static_cast<int64_t>(OutputOf(tensor));
+      leaf.tensor = tensor;
+    }
     if (!PassesOn(*node)) return leaf;
     if (node->op == "Bucketize") {
       leaf.kind = LeafKind::kBucketized;
@@ -142,7 +145,7 @@ MigratedCross FindCross(const SeenGraph& graph, const SeenNode& cross, const std
     const Leaf& leaf = leaves[order[i]];
     found.is_known = found.is_known && Fits(leaf, names[i]);
     found.keys[order[i]] = {names[i], leaf.kind == LeafKind::kColumn, leaf.is_number,
-                            leaf.bucketize};
+                            leaf.bucketize, leaf.tensor};
   }
   return found;
 }

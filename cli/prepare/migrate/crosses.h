@@ -13,6 +13,7 @@ struct CrossedKey {
   bool is_column = false;  // a categorical column's ids are crossed, not the feature itself
   bool is_number = false;  // the feature is int64, not string
   const SeenNode* bucketize = nullptr;  // of a bucketized column
+  std::string tensor;                   // the iterator's that the key is; empty: unknown
 };
 
 struct MigratedCross {

@@ -79,16 +79,35 @@ bool IsSaid(const SeenNode& dataset) {
                    "AssertCardinality", "Unbatch", "MaxIntraOp", "PrivateThreadPool", "Cache"});
 }
 
+// How many inputs a dataset of files in turns has from its cycle_length on, which stands after what
+// its function takes along: cycle_length, block_length, and what its kind has beside them.
+size_t InputsOfTurns(std::string_view op) {
+  if (op.find("Legacy") != std::string_view::npos) return 4;  // buffers
+  if (!StartsWithOneOf(op, {"ParallelInterleave"})) return 2;
+  const bool has_calls = op.ends_with("V2") || op.ends_with("V3");  // num_parallel_calls
+  return has_calls ? 3 : 5;                                         // buffers, and calls or sloppy
+}
+
 // Says that files were read in turns: the stage, since how many there are may have changed.
 void FindInterleave(const SeenGraph& graph, const SeenNode& dataset, MigratedRun& run) {
   if (dataset.op.find("Interleave") == std::string::npos) return;
-  const auto cycle = graph.ConstantAt(dataset, dataset.inputs.size() > 1 ? 1 : 0);
-  if (cycle && cycle->elements() == 1 && cycle->AsDouble(0) == 1) return;
-  const std::string count =
-      cycle && cycle->elements() == 1 ? fmt::format(" {}", cycle->AsDouble(0)) : "";
+  const size_t behind = InputsOfTurns(dataset.op);
+  const auto number = [&](size_t place) -> std::optional<int64_t> {
+    if (dataset.inputs.size() < behind) return std::nullopt;
+    const auto value = graph.ConstantAt(dataset, dataset.inputs.size() - behind + place);
+    if (!value || value->elements() != 1) return std::nullopt;
+    return static_cast<int64_t>(value->AsDouble(0));
+  };
+  const auto cycle = number(0);
+  if (cycle == 1) return;
+  // -1 is tf.data.AUTOTUNE.
+  const std::string files = cycle && *cycle > 1 ? fmt::format("{}", *cycle) : "?";
+  const auto block = number(1);
+  const std::string records =
+      block && *block > 1 ? fmt::format(", block_length: {}", *block) : std::string();
   run.unsaid.push_back(
-      fmt::format("files were read in turns: stages: [{{interleave: {{cycle_length:{}}}}}, ...]",
-                  count.empty() ? " ?" : count));
+      fmt::format("files were read in turns: stages: [{{interleave: {{cycle_length: {}{}}}}}, ...]",
+                  files, records));
 }
 
 // Follows the datasets from the iterator back to the files.

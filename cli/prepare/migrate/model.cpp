@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "cli/prepare/migrate/elements.h"
 #include "cli/prepare/migrate/loss.h"
@@ -122,11 +123,25 @@ class ModelFinder {
     const bool divided = HeadHas("DivNoNan", "weighted_loss") ||
                          HeadHas("RealDiv", "weighted_loss") || HeadHas("Div", "weighted_loss");
     if (HeadHas("Sum", "weighted_loss") && !divided) Add("loss_reduction: SUM");
+    if (HeadHas("Sum", "weighted_loss") && divided) AddDivisor();
     if (const SeenNode* const weighs = FindWeights()) AddWeights(*weighs);
     if (!squared && logits == 1 && IsOfVersion1()) {
       Add("metrics: [{type: auc, curve: PR, summation_method: trapezoidal, name: "
           "auc_precision_recall}]");
     }
+  }
+
+  // A sum of losses is divided by their number, by the number of those with a weight, or by the
+  // weights' sum.
+  void AddDivisor() {
+    const auto divides_by = [&](std::string_view count) {
+      return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
+        return IsOfHead(node) && node.name.find(count) != std::string::npos;
+      });
+    };
+    if (divides_by("weighted_loss/num_elements")) return;
+    const bool counts = divides_by("weighted_loss/num_present");
+    Add(counts ? "loss_reduction: SUM_BY_NONZERO_WEIGHTS" : "loss_reduction: MEAN");
   }
 
   // The losses are multiplied by their weights: a one if there is no column of them.
@@ -201,21 +216,42 @@ class ModelFinder {
     if (variables_.Has("dnn/hiddenlayer_0/batchnorm_0/gamma")) Add("batch_norm: true");
   }
 
+  // Some activations are products with a simpler one's result.
   void AddActivation(const std::string& prefix) {
-    static constexpr std::array<std::pair<const char*, const char*>, 7> kNames = {
+    static constexpr std::array<std::pair<const char*, const char*>, 8> kNames = {
         {{"Relu", "relu"},
          {"Relu6", "relu6"},
          {"Elu", "elu"},
          {"Selu", "selu"},
          {"Tanh", "tanh"},
          {"Sigmoid", "sigmoid"},
-         {"Softplus", "softplus"}}};
+         {"Softplus", "softplus"},
+         {"Softsign", "softsign"}}};
+    const std::set<std::string> ops = ActivationOps();
+    std::string found;
     for (const auto& [op, name] : kNames) {
-      if (!HasOp("dnn/hiddenlayer_0", op)) continue;
-      if (std::string_view(name) != "relu") Add(fmt::format("{}activation_fn: {}", prefix, name));
-      return;
+      if (found.empty() && ops.contains(op)) found = name;
     }
-    Add(fmt::format("{}activation_fn: relu", prefix), "the activation of the hidden layers");
+    if (ops.contains("Mul")) {
+      const bool is_swish = found == "sigmoid";
+      found = ops.contains("Erf") ? "gelu" : is_swish ? "swish" : "";
+    }
+    if (found.empty()) {
+      Add(fmt::format("{}activation_fn: relu", prefix), "the activation of the hidden layers");
+    } else if (found != "relu") {
+      Add(fmt::format("{}activation_fn: {}", prefix, found));
+    }
+  }
+
+  // The ops of the first hidden layer beside those of its variables and of its normalization.
+  [[nodiscard]] std::set<std::string> ActivationOps() const {
+    std::set<std::string> ops;
+    for (const SeenNode& node : graph_.nodes()) {
+      const bool is_other = node.name.find("/batchnorm_") != std::string::npos ||
+                            node.name.find("/Initializer/") != std::string::npos;
+      if (node.name.starts_with("dnn/hiddenlayer_0/") && !is_other) ops.insert(node.op);
+    }
+    return ops;
   }
 
   // Dropout multiplies by 1 / (1 - rate) before it selects.
