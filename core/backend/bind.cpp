@@ -75,6 +75,10 @@ class EvaluateContext final : public PlanContext {
     const auto strings = std::make_shared<Strings>();
     task.strings = &strings->made;
     for (const Tensor& input : inputs_) strings->read.push_back(input.arena());
+    for (const auto& [name, attr] : node_.attrs()) {
+      if (const auto* const held = std::get_if<Tensor>(&attr))
+        strings->read.push_back(held->arena());
+    }
     for (const Kernel& kernel : kernels_) kernel(task);
     std::vector<Tensor> results;
     for (int i = 0; i < node_.outputs(); ++i) {
@@ -89,7 +93,8 @@ class EvaluateContext final : public PlanContext {
   }
 
  private:
-  // The memory that string results point into: what kernels made, and the inputs' own.
+  // The memory that string results point into: what kernels made, the inputs' own, and that of
+  // attributes, as of a table's content.
   struct Strings {
     std::deque<std::string> made;
     std::vector<StringArena> read;
@@ -107,7 +112,11 @@ class EvaluateContext final : public PlanContext {
 class Binder {
  public:
   explicit Binder(const ProgramSpec& spec)
-      : spec_(spec), mapped_(*spec.graph), nodes_(spec.graph->nodes().size(), nullptr) {
+      : spec_(spec),
+        knows_feeds_(std::any_of(spec.feeds.begin(), spec.feeds.end(),
+                                 [](const FeedSpec& feed) { return feed.value.valid(); })),
+        mapped_(*spec.graph),
+        nodes_(spec.graph->nodes().size(), nullptr) {
     bound_.graph = std::make_unique<Graph>(spec.graph->registry());
   }
 
@@ -180,7 +189,9 @@ class Binder {
 
   static bool IsTooLargeToFold(Node& node) {
     int64_t most = kMostFoldedBytes;
-    for (const Value& input : node.inputs()) most = std::max(most, BytesOf(input));
+    for (const Value& input : node.inputs()) {
+      if (input.dtype() != DType::kResource) most = std::max(most, BytesOf(input));
+    }
     for (int i = 0; i < node.outputs(); ++i) {
       if (BytesOf(node.output(i)) > most) return true;
     }
@@ -221,27 +232,25 @@ class Binder {
     return bound;
   }
 
-  // The results of a node that is sized by the values of its inputs; empty where these are not
-  // known. The node is made in a graph of its own: in the new graph its results would have unknown
-  // sizes, which nothing there may have.
-  std::vector<Value> BindSizedByValues(const Node& node, const std::vector<Value>& inputs) {
-    Graph scratch(bound_.graph->registry());
-    std::vector<Tensor> values;
-    std::vector<Value> constants;
-    for (const Value& input : inputs) {
-      values.push_back(ConstantValue(input));
-      if (!values.back().valid()) return {};
-      constants.push_back(scratch.Constant(values.back()));
+  // What runs in the place of the node: itself where the values are known that give its results
+  // their sizes.
+  static BoundOp BoundOpOf(const Node& node, const std::vector<Value>& inputs) {
+    BoundOp op =
+        node.op().bind != nullptr ? node.op().bind(node) : BoundOp{node.type(), node.attrs()};
+    const bool is_sized = !op.sized_by_values.empty();
+    if (!is_sized && op.sizing_inputs.empty()) return op;
+    const auto is_known = [&](int i) {
+      return ConstantValue(inputs[static_cast<size_t>(i)]).valid();
+    };
+    bool known = std::all_of(op.sizing_inputs.begin(), op.sizing_inputs.end(), is_known);
+    for (size_t i = 0; op.sizing_inputs.empty() && i < inputs.size(); ++i) {
+      known = known && is_known(static_cast<int>(i));
     }
-    Node* const sized =
-        scratch.AddNamedNode(node.type(), constants, node.attrs(), node.name(), node.origin());
-    const std::vector<Tensor> outputs = EvaluateNode(*sized, values);
-    std::vector<Value> results;
-    for (const Tensor& output : outputs) {
-      results.push_back(bound_.graph->NamedConstant(
-          output, fmt::format("{}/known_{}", node.name(), results.size()), node.origin()));
-    }
-    return results;
+    if (known) return {.op = node.type(), .attrs = node.attrs(), .sizing_inputs = op.sizing_inputs};
+    if (!is_sized) return op;
+    throw Error(Code::kUsage,
+                fmt::format("{} '{}': {}", node.type(), node.name(), op.sized_by_values), op.hint)
+        .At(node.origin());
   }
 
   void BindNode(Node& node) {
@@ -255,9 +264,7 @@ class Binder {
     }
     std::vector<Value> inputs;
     for (const Value& input : node.inputs()) inputs.push_back(At(input));
-    const BoundOp op =
-        node.op().bind != nullptr ? node.op().bind(node) : BoundOp{node.type(), node.attrs()};
-    if (!op.sized_by_values.empty()) return BindKnown(node, inputs, op);
+    const BoundOp op = BoundOpOf(node, inputs);
     Node* const bound =
         bound_.graph->AddNamedNode(op.op, inputs, op.attrs, node.name(), node.origin());
     CheckSized(*bound);
@@ -267,7 +274,7 @@ class Binder {
     }
     std::vector<Value> results;
     // Folding comes before expansion: a composite of constants needs no parts.
-    const bool folded = Fold(*bound, results);
+    const bool folded = Fold(*bound, knows_feeds_ || !op.sizing_inputs.empty(), results);
     if (!folded && bound->op().expand != nullptr) {
       const OriginScope origin(*bound_.graph, node.origin());
       const NameScope scope(*bound_.graph, node.name());
@@ -281,26 +288,14 @@ class Binder {
     }
   }
 
-  void BindKnown(Node& node, const std::vector<Value>& inputs, const BoundOp& op) {
-    const std::vector<Value> results = BindSizedByValues(node, inputs);
-    if (results.empty()) {
-      throw Error(Code::kUsage,
-                  fmt::format("{} '{}': {}", node.type(), node.name(), op.sized_by_values), op.hint)
-          .At(node.origin());
-    }
-    NodeOf(node) = results.front().node;
-    for (int i = 0; i < node.outputs(); ++i) {
-      mapped_[node.output(i)] = results[static_cast<size_t>(i)];
-    }
-  }
-
   // Replaces a node by constants if its inputs are constants, or if it only asks for a shape. What
   // was folded from a shape remembers whose (shape_sources), since with the batch cut into blocks
   // that number may mean a block's rows. A node with control inputs waits for something and is not
-  // folded.
-  bool Fold(Node& node, std::vector<Value>& results) {
-    if (node.op().source != ValueSource::kNone || node.op().stateful || node.op().host ||
-        node.outputs() == 0 || !node.control_inputs().empty()) {
+  // folded. Ops of the host are folded where values give sizes: further sizes follow from their
+  // results. The content of a table that such an op reads is in its attributes.
+  bool Fold(Node& node, bool with_host, std::vector<Value>& results) {
+    if (node.op().source != ValueSource::kNone || node.op().stateful ||
+        (node.op().host && !with_host) || node.outputs() == 0 || !node.control_inputs().empty()) {
       return false;
     }
     std::vector<Value> sources;
@@ -313,10 +308,15 @@ class Binder {
       if (node.inputs().empty() || node.op().cpu == nullptr) return false;
       std::vector<Tensor> inputs;
       for (const Value& input : node.inputs()) {
-        if (input.node->op().source != ValueSource::kConstant) return false;
+        const bool is_table = node.op().host && input.dtype() == DType::kResource;
+        if (!is_table && input.node->op().source != ValueSource::kConstant) return false;
       }
       if (IsTooLargeToFold(node)) return false;
       for (const Value& input : node.inputs()) {
+        if (input.dtype() == DType::kResource) {
+          inputs.emplace_back();
+          continue;
+        }
         inputs.push_back(input.node->Attr<Tensor>("value"));
         const auto found = bound_.shape_sources.find(input.node);
         if (found != bound_.shape_sources.end()) {
@@ -337,6 +337,7 @@ class Binder {
   }
 
   const ProgramSpec& spec_;
+  const bool knows_feeds_;
   BoundGraph bound_;
   ValueMap<Value> mapped_;
   std::vector<Node*> nodes_;  // by the old node's id

@@ -28,15 +28,17 @@
 namespace tpuest::ops {
 
 std::vector<OpFamily> AllOps() {
-  return {SourceOps(),     IdentityOps(),    ShapeOps(),          JoinOps(),    SliceOps(),
-          LayoutOps(),     GatherOps(),      RankingOps(),        UnaryOps(),   BinaryOps(),
-          SelectOps(),     ReductionOps(),   SegmentOps(),        RandomOps(),  StateOps(),
-          TrainingOps(),   AdaptiveRowOps(), CollectiveOps(),     StringOps(),  ConvOps(),
-          PoolOps(),       MatMulOps(),      BatchMatMulOps(),    BiasOps(),    ActivationOps(),
-          SoftmaxOps(),    BatchNormOps(),   BatchNormPartOps(),  ParsingOps(), RawOps(),
-          LookupOps(),     BucketOps(),      CrossOps(),          SparseOps(),  UniqueOps(),
-          ImageOps(),      DecodeImageOps(), FusedBatchNormOps(), TextOps(),    RegexOps(),
-          ReplicaRowOps(), SortedSearchOps()};
+  return {
+      SourceOps(),     IdentityOps(),     ShapeOps(),          JoinOps(),          SliceOps(),
+      LayoutOps(),     GatherOps(),       RankingOps(),        UnaryOps(),         BinaryOps(),
+      SelectOps(),     ReductionOps(),    SegmentOps(),        RandomOps(),        StateOps(),
+      TrainingOps(),   AdaptiveRowOps(),  CollectiveOps(),     StringOps(),        ConvOps(),
+      PoolOps(),       MatMulOps(),       BatchMatMulOps(),    BiasOps(),          ActivationOps(),
+      SoftmaxOps(),    BatchNormOps(),    BatchNormPartOps(),  ParsingOps(),       RawOps(),
+      LookupOps(),     BucketOps(),       CrossOps(),          SparseOps(),        UniqueOps(),
+      ImageOps(),      DecodeImageOps(),  FusedBatchNormOps(), TextOps(),          RegexOps(),
+      ReplicaRowOps(), SortedSearchOps(), SparseTensorOps(),   SortedSegmentOps(), GatherNdOps(),
+      WhereOps(),      StitchOps(),       CumsumOps()};
 }
 
 }  // namespace tpuest::ops

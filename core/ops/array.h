@@ -86,6 +86,11 @@ Value OnesLike(Value x, std::string_view name = "");
 // an Error kData. The gradient along axis 0 is IndexedSlices.
 Value GatherV2(Value params, Value indices, int axis = 0, int batch_dims = 0,
                std::string_view name = "");
+// The slices of params that indices [..., depth] name on its first `depth` axes:
+// indices.shape[:-1] + params.shape[depth:]. An index outside is an Error kData.
+Value GatherNd(Value params, Value indices, std::string_view name = "");
+// Zeros of `shape`, with updates added to the slices that the indices name, as GatherNd's.
+Value ScatterNd(Value indices, Value updates, Value shape, std::string_view name = "");
 struct OneHotOptions {
   int depth = 0;
   DType dtype = DType::kFloat;
@@ -125,7 +130,10 @@ OpFamily JoinOps();      // ConcatV2, Pack, Unpack
 OpFamily SliceOps();     // StridedSlice, StridedSliceGrad, Slice, Pad
 OpFamily LayoutOps();    // Transpose, Tile, BroadcastTo
 OpFamily GatherOps();    // GatherV2, OneHot
+OpFamily GatherNdOps();  // GatherNd, ScatterNd
 OpFamily UniqueOps();    // Unique
+OpFamily WhereOps();     // Where
+OpFamily StitchOps();    // DynamicPartition, DynamicStitch, ParallelDynamicStitch
 OpFamily RankingOps();   // ArgMax, ArgMin, TopKV2, InTopKV2
 
 }  // namespace tpuest::ops

@@ -50,8 +50,9 @@ Value SparseToDense(Value sparse_indices, Value output_shape, Value sparse_value
 // keep the shape. Strings of another length are an Error kData.
 Value DecodeRaw(Value bytes, DType out_type, bool little_endian = true, std::string_view name = "");
 
-OpFamily ParsingOps();  // ParseExample, ParseExampleV2
-OpFamily RawOps();      // DecodeRaw
-OpFamily SparseOps();   // SparseToDense
+OpFamily ParsingOps();       // ParseExample, ParseExampleV2
+OpFamily RawOps();           // DecodeRaw
+OpFamily SparseOps();        // SparseToDense
+OpFamily SparseTensorOps();  // SparseReshape, SparseFillEmptyRows, SparseSlice, SparseReorder
 
 }  // namespace tpuest::ops

@@ -35,5 +35,7 @@ Value UnsortedSegmentSum(Value data, Value segment_ids, int64_t num_segments,
 
 OpFamily ReductionOps();
 OpFamily SegmentOps();
+OpFamily CumsumOps();         // Cumsum
+OpFamily SortedSegmentOps();  // SegmentSum, SparseSegmentMean and the like
 
 }  // namespace tpuest::ops

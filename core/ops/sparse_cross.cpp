@@ -7,6 +7,7 @@
 #include "core/graph/bound_op.h"
 #include "core/kernels/fingerprint.h"
 #include "core/ops/array.h"
+#include "core/ops/data_sized.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/strings.h"
@@ -77,17 +78,105 @@ void CheckCount(const ShapeContext& context, int64_t batch, const std::vector<in
                   batch == kUnknownDim ? "any" : std::to_string(batch), Join(lists, " x "), kMost));
 }
 
+// The values of each row in a sparse input, whose indices [n, 2] and values [n] are sorted by row.
+std::vector<int64_t> ValuesOfRows(const Node& node, const int64_t* indices, int64_t count,
+                                  int64_t rank, int64_t rows) {
+  std::vector<int64_t> counts(static_cast<size_t>(rows));
+  int64_t before = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t row = indices[i * rank];
+    if (row < before || row >= rows) {
+      FailInData(node, fmt::format("index {} is of row {}, after row {} of {}: indices are sorted",
+                                   i, row, before, rows));
+    }
+    ++counts[static_cast<size_t>(row)];
+    before = row;
+  }
+  return counts;
+}
+
+// The rows of a batch, of which a sparse input has a shape [rows, ...].
+int64_t SparseBatch(const Node& node, const std::vector<int64_t>& shape) {
+  if (shape.empty() || shape[0] < 0 || shape[0] > kMostSizedRows) {
+    FailInData(node, fmt::format("crosses batches of 0 to {} rows", kMostSizedRows));
+  }
+  return shape[0];
+}
+
+// The crosses of all rows, where the indices of each sparse input are constants.
+int64_t CountSparseCrosses(const ShapeContext& context, int64_t batch,
+                           const std::vector<int64_t>& widths) {
+  const auto sparse = static_cast<int>(context.node().Attr<int64_t>("N"));
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  const auto times = [](int64_t crosses, int64_t values) {
+    return __builtin_mul_overflow(crosses, values, &crosses) ? kMost + 1 : crosses;
+  };
+  std::vector<int64_t> crosses(static_cast<size_t>(batch), 1);
+  for (const int64_t width : widths) {
+    for (int64_t& of_row : crosses) of_row = times(of_row, width);
+  }
+  for (int i = 0; i < sparse; ++i) {
+    const Tensor indices = context.Constant(i);
+    const std::vector<int64_t> counts =
+        ValuesOfRows(context.node(), indices.data<int64_t>(), indices.shape().dim(0),
+                     indices.shape().dim(1), batch);
+    for (size_t row = 0; row < crosses.size(); ++row) {
+      crosses[row] = times(crosses[row], counts[row]);
+    }
+  }
+  int64_t all = 0;
+  for (const int64_t of_row : crosses) all = std::min(all + std::min(of_row, kMost + 1), kMost + 1);
+  if (all > kMost) FailInData(context.node(), fmt::format("makes more than {} crosses", kMost));
+  return all;
+}
+
+// Checks the indices [n, 2], values [n] and shape [2] of each sparse input. Returns the rows of the
+// batch, kUnknownDim where no input's values say it.
+int64_t CheckSparse(const ShapeContext& context) {
+  const Node& node = context.node();
+  const auto sparse = static_cast<int>(node.Attr<int64_t>("N"));
+  int64_t batch = kUnknownDim;
+  for (int i = 0; i < sparse; ++i) {
+    NeedRank(context, context.Input(i), 2, "indices");
+    NeedRank(context, context.Input(sparse + i), 1, "values");
+    (void)SharedRows(context, i, sparse + i);
+    if (context.Input(i).known_rank() && context.Input(i).dim(1) == 0) {
+      context.Fail("indices without rows");
+    }
+    const auto shape = KnownIntegers(context, 2 * sparse + i);
+    if (!shape) continue;
+    const int64_t rows = SparseBatch(node, *shape);
+    if (batch != kUnknownDim && rows != batch) {
+      context.Fail(fmt::format("crosses inputs of as many rows, found {} and {}", batch, rows));
+    }
+    batch = rows;
+  }
+  return batch;
+}
+
+BoundOp BindSparseCross(const Node& node) {
+  const auto sparse = static_cast<int>(node.Attr<int64_t>("N"));
+  std::vector<int> sizing;
+  for (int i = 0; i < sparse; ++i) {
+    sizing.push_back(i);
+    sizing.push_back(2 * sparse + i);
+  }
+  if (sparse == 0) return {node.type(), node.attrs()};
+  return SizedByInputs(node, std::move(sizing));
+}
+
 void SparseCrossShape(ShapeContext& context) {
   const Node& node = context.node();
   const auto dense = static_cast<int>(node.Attr<std::vector<DType>>("dense_types").size());
-  const auto types = static_cast<int64_t>(node.Attr<std::vector<DType>>("sparse_types").size());
-  if (types != node.Attr<int64_t>("N")) {
-    context.Fail(
-        fmt::format("{} sparse_types for {} sparse inputs", types, node.Attr<int64_t>("N")));
+  const auto sparse = static_cast<int>(node.Attr<int64_t>("N"));
+  const bool has_sparse = sparse > 0;
+  const size_t types = node.Attr<std::vector<DType>>("sparse_types").size();
+  if (types != static_cast<size_t>(sparse) || context.inputs() != 3 * sparse + dense) {
+    context.Fail(fmt::format("{} sparse_types for {} sparse inputs", types, sparse));
   }
-  const bool has_sparse = node.Attr<int64_t>("N") > 0;
+  const int64_t sparse_batch = CheckSparse(context);
   bool known = !has_sparse;
-  int64_t batch = kUnknownDim;
+  int64_t batch = sparse_batch;
   std::vector<int64_t> widths;
   for (int i = context.inputs() - dense; i < context.inputs(); ++i) {
     const Shape& x = context.Input(i);
@@ -107,6 +196,12 @@ void SparseCrossShape(ShapeContext& context) {
   if (known) CheckCount(context, batch, widths);
   int64_t crosses = known ? batch : kUnknownDim;
   for (const int64_t width : widths) crosses = crosses == kUnknownDim ? crosses : crosses * width;
+  bool counts_sparse = has_sparse && batch != kUnknownDim;
+  for (const int64_t width : widths) counts_sparse = counts_sparse && width != kUnknownDim;
+  for (int i = 0; i < sparse; ++i) {
+    counts_sparse = counts_sparse && context.Constant(i).valid();
+  }
+  if (counts_sparse) crosses = CountSparseCrosses(context, batch, widths);
   context.Output(0, {crosses, 2});
   // Crosses of lists are as many as the data say, and no rows of the batch: what reads them is not
   // for the device until they are shaped to rows.
@@ -121,17 +216,35 @@ void SparseCrossShape(ShapeContext& context) {
       .At(node.origin());
 }
 
-// One dense input, and what its values are hashed to.
+// One input, and what its values are hashed to. A sparse one has its values of a row side by side.
 class Column {
  public:
   Column(PlanContext& context, int i)
       : values_(context.Input(i)),
         width_(context.InputShape(i).dim(1)),
         strings_(context.InputDType(i) == DType::kString) {}
+  // Sparse input i of these rows. Its indices are constants.
+  Column(PlanContext& context, int i, int sparse, int64_t rows)
+      : values_(context.Input(sparse + i)),
+        strings_(context.InputDType(sparse + i) == DType::kString) {
+    const Tensor indices = context.Constant(i);
+    Check(indices.valid(), "'{}' is bound before it is planned", context.node().name());
+    const std::vector<int64_t> counts =
+        ValuesOfRows(context.node(), indices.data<int64_t>(), indices.shape().dim(0),
+                     indices.shape().dim(1), rows);
+    begins_.push_back(0);
+    for (const int64_t count : counts) begins_.push_back(begins_.back() + count);
+  }
 
+  // Values of a dense input's rows.
   [[nodiscard]] int64_t width() const { return width_; }
+  [[nodiscard]] int64_t CountAt(int64_t row) const {
+    const auto at = static_cast<size_t>(row);
+    return begins_.empty() ? width_ : begins_[at + 1] - begins_[at];
+  }
   void AddHashes(const Task& task, int64_t row, std::vector<uint64_t>& hashes) const {
-    for (int64_t k = row * width_; k < (row + 1) * width_; ++k) {
+    const int64_t begin = begins_.empty() ? row * width_ : begins_[static_cast<size_t>(row)];
+    for (int64_t k = begin; k < begin + CountAt(row); ++k) {
       hashes.push_back(strings_ ? Fingerprint64(task.At<std::string_view>(values_)[k])
                                 : static_cast<uint64_t>(task.At<int64_t>(values_)[k]));
     }
@@ -139,8 +252,9 @@ class Column {
 
  private:
   Buffer values_;
-  int64_t width_;
+  int64_t width_ = 0;
   bool strings_;
+  std::vector<int64_t> begins_;  // of a sparse input: the first value of each row, and of none
 };
 
 class Crosser {
@@ -149,11 +263,17 @@ class Crosser {
     const Node& node = context.node();
     if (!context.Attr<bool>("hashed_output")) Refuse(node, "gives hashed crosses only");
     if (context.inputs() == 0) Refuse(node, "there is nothing to cross");
-    for (int i = 0; i < context.inputs(); ++i) {
-      columns_.emplace_back(context, i);
+    const auto sparse = static_cast<int>(context.Attr<int64_t>("N"));
+    is_dense_ = sparse == 0;
+    batch_ = is_dense_ ? context.InputShape(0).dim(0)
+                       : SparseBatch(node, IntsOf(context.Constant(2 * sparse)));
+    for (int i = 0; i < sparse; ++i) columns_.emplace_back(context, i, sparse, batch_);
+    for (int i = 3 * sparse; i < context.inputs(); ++i) columns_.emplace_back(context, i);
+    if (is_dense_) {
+      CountCrosses(node);
+    } else {
+      CountMost();
     }
-    batch_ = context.InputShape(0).dim(0);
-    CountCrosses(node);
     const auto buckets = static_cast<uint64_t>(context.Attr<int64_t>("num_buckets"));
     modulus_ = buckets > 0 ? buckets : static_cast<uint64_t>(INT64_MAX);
     key_ = static_cast<uint64_t>(context.Attr<int64_t>("hash_key"));
@@ -173,7 +293,7 @@ class Crosser {
     for (int64_t row = 0; row < batch_; ++row) {
       hashes.clear();
       for (const Column& column : columns_) column.AddHashes(task, row, hashes);
-      if (each_ > 0) Cross(key_, 0, hashes.data(), out);
+      if (CrossesAt(row) > 0) Cross(row, key_, 0, hashes.data(), out);
     }
   }
 
@@ -196,30 +316,44 @@ class Crosser {
     }
   }
 
+  [[nodiscard]] int64_t CrossesAt(int64_t row) const {
+    int64_t crosses = 1;
+    for (const Column& column : columns_) crosses *= column.CountAt(row);
+    return crosses;
+  }
+
+  // The most crosses that a row has, where rows differ: the width of the sparse result.
+  void CountMost() {
+    each_ = 0;
+    for (int64_t row = 0; row < batch_; ++row) each_ = std::max(each_, CrossesAt(row));
+  }
+
   void WriteIndices(int64_t* indices) const {
     for (int64_t row = 0; row < batch_; ++row) {
-      for (int64_t k = 0; k < each_; ++k) {
+      const int64_t crosses = is_dense_ ? each_ : CrossesAt(row);
+      for (int64_t k = 0; k < crosses; ++k) {
         *indices++ = row;
         *indices++ = k;
       }
     }
   }
 
-  // Writes all crosses that begin with `hash` and end with columns from `at` on.
-  void Cross(uint64_t hash, size_t at, const uint64_t* hashes, int64_t*& out) const {
+  // Writes all crosses of a row that begin with `hash` and end with columns from `at` on.
+  void Cross(int64_t row, uint64_t hash, size_t at, const uint64_t* hashes, int64_t*& out) const {
     if (at == columns_.size()) {
       *out++ = static_cast<int64_t>(hash % modulus_);
       return;
     }
-    const int64_t width = columns_[at].width();
+    const int64_t width = columns_[at].CountAt(row);
     for (int64_t k = 0; k < width; ++k) {
-      Cross(FingerprintCat64(hash, hashes[k]), at + 1, hashes + width, out);
+      Cross(row, FingerprintCat64(hash, hashes[k]), at + 1, hashes + width, out);
     }
   }
 
   std::vector<Column> columns_;
   int64_t batch_ = 0;
-  int64_t each_ = 1;  // crosses of a row
+  bool is_dense_ = true;
+  int64_t each_ = 1;  // crosses of a row, the most where there are sparse inputs
   uint64_t modulus_ = 1;
   uint64_t key_ = 0;
   Buffer indices_;  // id -1: nobody reads them

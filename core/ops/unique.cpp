@@ -1,6 +1,8 @@
 // The distinct numbers of a list.
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "core/graph/bound_op.h"
 #include "core/ops/array.h"
@@ -18,9 +20,20 @@ UniqueResult Unique(Value x, DType out_idx, std::string_view name) {
 
 namespace {
 
+template <class T>
+int64_t CountDistinct(const Tensor& x) {
+  std::vector<T> numbers(x.values<T>().begin(), x.values<T>().end());
+  std::sort(numbers.begin(), numbers.end());
+  return std::unique(numbers.begin(), numbers.end()) - numbers.begin();
+}
+
 void UniqueShape(ShapeContext& context) {
   NeedRank(context, context.Input(0), 1, "x");
-  context.Output(0, Shape{kUnknownDim});
+  int64_t distinct = kUnknownDim;
+  if (const Tensor x = context.Constant(0); x.valid()) {
+    distinct = x.dtype() == DType::kInt64 ? CountDistinct<int64_t>(x) : CountDistinct<int32_t>(x);
+  }
+  context.Output(0, Shape{distinct});
   context.Output(1, context.Input(0));
 }
 
@@ -31,10 +44,10 @@ void PaddedShape(ShapeContext& context) {
   context.Output(1, context.Input(0));
 }
 
-BoundOp BindUnique(const Node& node) { return {"_UniquePadded", node.attrs()}; }
-
-void PlanUnpadded(PlanContext& context) {
-  Check(false, "'{}' is bound before it is planned", context.node().name());
+BoundOp BindUnique(const Node& node) {
+  BoundOp bound{"_UniquePadded", node.attrs()};
+  bound.sizing_inputs = {0};
+  return bound;
 }
 
 template <class T, class Index>
@@ -44,8 +57,14 @@ void PlanUniqueOf(PlanContext& context) {
   const Buffer y = context.Output(0);
   const Buffer idx = context.Output(1);
   const Buffer table = context.Scratch(UniqueTableBytes(n));
+  // Of a constant, whose distinct numbers are counted, y has just these.
+  const int64_t distinct = context.OutputShape(0).dim(0);
+  const bool is_padded = distinct == n;
+  const Buffer padded = is_padded ? Buffer() : context.Scratch(static_cast<size_t>(n) * sizeof(T));
   context.Run([=](const Task& task) {
-    FindUnique(task.At<const T>(x), n, task.At<T>(y), task.At<Index>(idx), task.At<int32_t>(table));
+    T* const found = is_padded ? task.At<T>(y) : task.At<T>(padded);
+    FindUnique(task.At<const T>(x), n, found, task.At<Index>(idx), task.At<int32_t>(table));
+    if (!is_padded) std::copy_n(found, distinct, task.At<T>(y));
   });
 }
 
@@ -89,7 +108,7 @@ const OpDef kUniqueOps[] = {
      .signature = kUniqueSignature,
      .shape = UniqueShape,
      .grad = NoGradient,
-     .cpu = PlanUnpadded,
+     .cpu = PlanUnique,
      .bind = BindUnique},
     {.name = "_UniquePadded",
      .signature = kUniqueSignature,

@@ -24,10 +24,11 @@ Tensor Wave(Shape shape, float scale, float offset) {
 
 std::vector<OpCase> AllOpCases() {
   std::vector<OpCase> all;
-  for (const auto cases : {UnaryCases,     BinaryCases,  ArrayCases, SliceCases,      GatherCases,
-                           ReductionCases, RandomCases,  StateCases, TrainingCases,   AdaptiveCases,
-                           StringCases,    ParsingCases, TableCases, ActivationCases, SoftmaxCases,
-                           MatMulCases,    ConvCases,    PoolCases,  BatchNormCases,  ImageCases}) {
+  for (const auto cases :
+       {UnaryCases,     BinaryCases,     ArrayCases,    SliceCases,    GatherCases, ReductionCases,
+        RandomCases,    StateCases,      TrainingCases, AdaptiveCases, StringCases, ParsingCases,
+        TableCases,     ActivationCases, SoftmaxCases,  MatMulCases,   ConvCases,   PoolCases,
+        BatchNormCases, ImageCases,      SparseCases}) {
     for (OpCase& op_case : cases()) all.push_back(std::move(op_case));
   }
   return all;

@@ -1,0 +1,137 @@
+// Sizes and numbers of sparse tensors that no tensor has are refused where they are.
+
+#include <doctest/doctest.h>
+
+#include "core/backend/cpu/program.h"
+#include "core/graph/bound_op.h"
+#include "tests/core/ops/op_checks.h"
+
+namespace tpuest {
+namespace {
+
+constexpr int64_t kHuge = int64_t{1} << 62;
+
+// The error of an op on constants; "" where there is none. Its code is kData.
+std::string RefusalOf(const std::string& op, const std::vector<Tensor>& inputs, Attrs attrs = {}) {
+  try {
+    Graph graph(TestRegistry());
+    VariableStore variables;
+    std::vector<Value> values;
+    for (const Tensor& input : inputs) values.push_back(graph.Constant(input));
+    Node* const node = graph.AddNode(op, values, std::move(attrs), "x");
+    const ProgramSpec spec{.graph = &graph, .feeds = {}, .fetches = {node->output(0)}};
+    const StepFeeds none;
+    (void)MakeCpuBackend()->Compile(spec, {}, variables)->Run({&none, 1});
+  } catch (const Error& error) {
+    CHECK(error.code() == Code::kData);
+    return error.message();
+  }
+  return "";
+}
+
+Tensor TwoFloats() { return Floats({2}, {1, 2}); }
+Tensor TwoPlaces() { return Longs({2, 2}, {0, 1, 1, 0}); }
+
+TEST_CASE("a sparse tensor is reshaped to as many elements, none of its indices outside") {
+  const auto reshape = [](const Tensor& indices, std::vector<int64_t> from,
+                          std::vector<int64_t> to) {
+    return RefusalOf("SparseReshape", {indices, Longs({static_cast<int64_t>(from.size())}, from),
+                                       Longs({static_cast<int64_t>(to.size())}, to)});
+  };
+  CHECK(reshape(TwoPlaces(), {2, 2}, {4}) == "");
+  CHECK(reshape(TwoPlaces(), {2, 3}, {5, -1}) ==
+        "SparseReshape 'x': [2,3] has 6 elements, [5,1] has 5");
+  CHECK(reshape(TwoPlaces(), {2, 2}, {0, -1}) ==
+        "SparseReshape 'x': the size that is -1 cannot be worked out beside a size 0");
+  CHECK(reshape(TwoPlaces(), {2, 2}, {-1, -1}) ==
+        "SparseReshape 'x': a size of the dense shape is -1");
+  CHECK(reshape(TwoPlaces(), {kHuge, 4}, {-1}) ==
+        "SparseReshape 'x': the sizes of the dense shape multiply to more than an int64");
+  CHECK(reshape(TwoPlaces(), {1, 4}, {-1}) ==
+        "SparseReshape 'x': index 1 of axis 0 is outside of [1,4]");
+  CHECK(reshape(Longs({1, 2}, {0, -1}), {2, 2}, {4}) ==
+        "SparseReshape 'x': index -1 of axis 1 is outside of [2,2]");
+}
+
+TEST_CASE("empty rows are filled in a dense shape that can be, with indices of its rows") {
+  const auto fill = [](const Tensor& indices, std::vector<int64_t> shape) {
+    return RefusalOf("SparseFillEmptyRows",
+                     {indices, TwoFloats(), Longs({2}, shape), Floats({}, {0})});
+  };
+  CHECK(fill(TwoPlaces(), {3, 2}) == "");
+  CHECK(fill(TwoPlaces(), {kHuge, 2}) ==
+        "SparseFillEmptyRows 'x': a dense shape of 4611686018427387904 rows; it fills 0 to "
+        "67108864");
+  CHECK(fill(TwoPlaces(), {-1, 2}) ==
+        "SparseFillEmptyRows 'x': a dense shape of -1 rows; it fills 0 to 67108864");
+  CHECK(fill(TwoPlaces(), {1, 2}) ==
+        "SparseFillEmptyRows 'x': index 1 is of row 1, outside of 1 rows");
+  CHECK(fill(Longs({2, 2}, {-1, 0, 0, 0}), {1, 2}) ==
+        "SparseFillEmptyRows 'x': index 0 is of row -1, outside of 1 rows");
+}
+
+TEST_CASE("a part of a sparse tensor begins and ends at 0 or above") {
+  const auto slice = [](std::vector<int64_t> start, std::vector<int64_t> size) {
+    return RefusalOf("SparseSlice", {TwoPlaces(), TwoFloats(), Longs({2}, {2, 2}),
+                                     Longs({2}, start), Longs({2}, size)});
+  };
+  CHECK(slice({kHuge, 0}, {kHuge, 1}) == "");
+  CHECK(slice({0, 0}, {-1, 1}) ==
+        "SparseSlice 'x': axis 0 starts at 0 and has -1; both are at least 0");
+  CHECK(slice({0, -2}, {1, 1}) ==
+        "SparseSlice 'x': axis 1 starts at -2 and has 1; both are at least 0");
+}
+
+TEST_CASE("segments are numbered in order, and rows of them are there") {
+  const Tensor rows = Floats({2, 1}, {1, 2});
+  CHECK(RefusalOf("SegmentSum", {rows, Ints({2}, {1, 0})}) ==
+        "SegmentSum 'x': segment id 1 is 0, after 1: ids are sorted, from 0");
+  CHECK(RefusalOf("SegmentMean", {rows, Ints({2}, {-1, 0})}) ==
+        "SegmentMean 'x': segment id 0 is -1, after 0: ids are sorted, from 0");
+  CHECK(RefusalOf("SegmentSum", {rows, Longs({2}, {0, kHuge})}) ==
+        "SegmentSum 'x': segment ids go up to 4611686018427387904");
+  CHECK(RefusalOf("SparseSegmentMeanWithNumSegments",
+                  {rows, Ints({2}, {0, 1}), Ints({2}, {0, 3}), Ints({}, {3})}) ==
+        "SparseSegmentMeanWithNumSegments 'x': num_segments is 3, segment ids go up to 3");
+  CHECK(RefusalOf("SparseSegmentSum", {rows, Ints({2}, {0, 2}), Ints({2}, {0, 0})}) !=
+        "");  // of the op that looks rows up
+}
+
+TEST_CASE("indices of several axes, and places of stitched rows, are inside") {
+  CHECK(RefusalOf("GatherNd", {Floats({2, 3}, {1, 2, 3, 4, 5, 6}), Ints({1, 2}, {0, 3})}) ==
+        "GatherNd 'x': index 3 of axis 1 is outside of [2,3]");
+  CHECK(RefusalOf("ScatterNd", {Ints({1, 1}, {-1}), Floats({1}, {1}), Ints({1}, {2})}) ==
+        "ScatterNd 'x': index -1 of axis 0 is outside of [2]");
+  CHECK(RefusalOf("ScatterNd", {Longs({1, 1}, {0}), Floats({1}, {1}), Longs({1}, {kHuge})}) ==
+        "ScatterNd 'x': the shape [4611686018427387904] is no tensor's");
+  CHECK(RefusalOf("DynamicPartition", {TwoFloats(), Ints({2}, {0, 2})},
+                  {{"num_partitions", int64_t{2}}}) ==
+        "DynamicPartition 'x': partitions[1] is 2, outside of 2 lists");
+  CHECK(RefusalOf("DynamicStitch", {Ints({2}, {0, 2000000000}), TwoFloats()}) ==
+        "DynamicStitch 'x': indices[0] names row 2000000000, outside of 0 to 67108863");
+}
+
+TEST_CASE("sizes that follow from values are those of values that are fed") {
+  Graph graph(TestRegistry());
+  VariableStore variables;
+  const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, kUnknownDim}, "x");
+  const Value where = graph.Add("Where", {x});
+  (void)graph.Add("GatherNd", {x, where});
+  CHECK(IsSizedByValues({where}));
+  const Tensor value = Floats({2, 2}, {0, 5, 0, 6});
+  const auto run = [&](const Tensor& known) {
+    const ProgramSpec spec{
+        .graph = &graph,
+        .feeds = {{.placeholder = x, .shape = {2, 2}, .cut = true, .value = known}},
+        .fetches = {graph.FindNode("GatherNd")->output(0)}};
+    const StepFeeds feeds = {{value}};
+    return MakeCpuBackend()->Compile(spec, {}, variables)->Run({&feeds, 1})[0].fetches[0][0];
+  };
+  CHECK(SameBits(run(value), Floats({2}, {5, 6})));
+  CHECK_THROWS_WITH_AS(
+      (void)run({}), "Where 'Where': the sizes of its results follow from the values that it gets",
+      Error);
+}
+
+}  // namespace
+}  // namespace tpuest
