@@ -104,6 +104,8 @@ bool InferenceModel::Begin(const StreamSpec& stream, int64_t batch_size) {
   }
   batch_size_ = batch_size;
   full_ = &VariantFor({false, context_.ReplicasIn(mode_)});
+  // Sizes that follow from values are those of a whole batch.
+  if (full_->programs->is_sized_by_values()) full_ = &VariantFor({false, 1});
   return is_new;
 }
 
@@ -212,7 +214,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
 }
 
 std::pair<InferenceModel::Variant*, bool> InferenceModel::VariantOf(int64_t examples) {
-  if (examples == batch_size_) return {full_, false};
+  if (examples == batch_size_ || full_->programs->is_sized_by_values()) return {full_, false};
   // A bucket's batch may be the larger one.
   if (examples > batch_size_) return {&VariantFor({false, 1}), false};
   if (mode_ == Mode::kPredict) return {full_, true};
@@ -232,11 +234,12 @@ InferenceModel::Output InferenceModel::Run(const Batch& given, StepTrace* trace)
   if (trace != nullptr && context_.home.device == nullptr) {
     StepProgramArgs args = *variant->args;
     args.shapes = ShapesOfAll(inputs, batch);
+    if (variant->programs->is_sized_by_values()) args.values = inputs;
     args.options.trace = trace;
     return {spec, StepProgram(context_.home.backends(), variables_, args).RunWhole(inputs)};
   }
   const double begin = context_.home.clock.Seconds();
-  Output output{spec, variant->programs->For(ShapesOfAll(inputs, batch))->RunWhole(inputs)};
+  Output output{spec, variant->programs->For(inputs, ShapesOfAll(inputs, batch))->RunWhole(inputs)};
   if (trace != nullptr) {
     trace->Add({"batch", "session.run", 0, begin, context_.home.clock.Seconds()});
   }
@@ -259,12 +262,13 @@ void InferenceModel::MakeSummaries(Variant& variant) {
 
 BatchSummaries InferenceModel::SummariesOf(const Batch& given) {
   const Batch batch = WithoutPadding(given);
-  Variant& variant = batch.examples == batch_size_ ? *full_ : VariantFor({false, 1});
+  const bool is_full = batch.examples == batch_size_ || full_->programs->is_sized_by_values();
+  Variant& variant = is_full ? *full_ : VariantFor({false, 1});
   MakeSummaries(variant);
   BatchSummaries summaries;
   if (!variant.model.spec.summaries.empty()) {
     const std::vector<Tensor> inputs = InputsOf(variant.model, batch);
-    for (const Tensor& value : variant.scalars->For(ShapesOf(inputs))->RunWhole(inputs)) {
+    for (const Tensor& value : variant.scalars->For(inputs, ShapesOf(inputs))->RunWhole(inputs)) {
       summaries.scalars.push_back(static_cast<float>(value.AsDouble(0)));
     }
   }

@@ -11,7 +11,6 @@
 #include "core/estimator/step/model_builder.h"
 #include "core/estimator/step/scaffold.h"
 #include "core/estimator/step/step_program.h"
-#include "core/graph/bound_op.h"
 #include "core/graph/read/saved_model.h"
 #include "core/graph/write/meta_graph.h"
 
@@ -77,7 +76,7 @@ class Runner {
         programs_(backends_, variables, args_) {}
 
   Outputs Run(const std::vector<Tensor>& feeds) {
-    const std::vector<Tensor> values = ProgramFor(feeds)->RunWhole(feeds);
+    const std::vector<Tensor> values = programs_.For(feeds, ShapesOf(feeds))->RunWhole(feeds);
     Outputs results;
     size_t next = 0;
     for (const auto& [name, value] : outputs_) results[name] = values[next++];
@@ -85,15 +84,6 @@ class Runner {
   }
 
  private:
-  // A receiver of lists has sizes that follow from its values: it is compiled for each batch.
-  std::shared_ptr<StepProgram> ProgramFor(const std::vector<Tensor>& feeds) {
-    if (!IsSizedByValues(args_.fetches)) return programs_.For(ShapesOf(feeds));
-    StepProgramArgs args = args_;
-    args.shapes = ShapesOf(feeds);
-    args.values = feeds;
-    return std::make_shared<StepProgram>(backends_, variables_, args);
-  }
-
   std::vector<Value> Fetches() const {
     std::vector<Value> fetches;
     for (const auto& [name, value] : outputs_) fetches.push_back(value);

@@ -55,7 +55,7 @@ Distributions::Distributions(const Backends& backends, VariableStore& variables,
 
 std::vector<SummaryValue> Distributions::Compute(const Batch& batch) {
   const std::vector<Tensor> inputs = InputsOf(model_, batch);
-  const std::shared_ptr<StepProgram> program = programs_.For(ShapesOf(inputs));
+  const std::shared_ptr<StepProgram> program = programs_.For(inputs, ShapesOf(inputs));
   const StepFeeds feeds = program->Prepare(inputs);
   const StepResult result = program->RunDevice({&feeds, 1}).front();
   std::vector<SummaryValue> summaries;

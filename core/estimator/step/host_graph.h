@@ -43,8 +43,10 @@ class HostGraph {
   struct Compiled {
     Key key;
     std::unique_ptr<Program> program;
+    bool is_of_values = false;  // of the feeds with which it was made
   };
-  [[nodiscard]] Program& ProgramFor(Key key);
+  // Where sizes follow from the feeds' values, the program is for these alone.
+  [[nodiscard]] Program& ProgramFor(Key key, const StepFeeds& feeds);
 
   Backend& backend_;
   const Graph& graph_;

@@ -107,11 +107,13 @@ bool StepProgram::IsBatch(Value value) const {
 }
 
 std::vector<FeedSpec> StepProgram::Feeds(const std::vector<Value>& values,
-                                         const std::vector<Shape>& shapes) const {
+                                         const std::vector<Shape>& shapes,
+                                         const std::vector<Tensor>& known) const {
   std::vector<FeedSpec> feeds;
   for (size_t i = 0; i < values.size(); ++i) {
     const bool cut = IsBatch(values[i]) && shapes[i].dim(0) == share_;
     feeds.push_back({.placeholder = values[i], .shape = shapes[i], .cut = cut});
+    if (!known.empty()) feeds.back().value = known[i];
   }
   return feeds;
 }
@@ -130,22 +132,29 @@ StepProgram::From StepProgram::Find(Value value) const {
 
 void StepProgram::CompileBefore(Backend& backend, const StepProgramArgs& args) {
   if (before_values_.empty()) return;
-  ProgramSpec spec{
-      .graph = &args.graph, .feeds = Feeds(inputs_, input_shapes_), .fetches = before_values_};
-  for (size_t i = 0; i < args.values.size(); ++i) spec.feeds[i].value = args.values[i];
+  const ProgramSpec spec{.graph = &args.graph,
+                         .feeds = Feeds(inputs_, input_shapes_, args.values),
+                         .fetches = before_values_};
   before_ = backend.Compile(spec, {.replicas = 1, .seed = args.options.seed}, none_);
   before_shapes_ = before_->fetch_shapes();
+  if (args.values.empty()) return;
+  StepFeeds feeds;
+  for (const Tensor& value : args.values) feeds.push_back({value});
+  const StepResult known = before_->Run({&feeds, 1}).front();
+  for (const std::vector<Tensor>& fetched : known.fetches) {
+    before_known_.push_back(fetched.front());
+  }
 }
 
 void StepProgram::CompileDevice(Backend& backend, VariableStore& variables,
                                 const StepProgramArgs& args) {
   ProgramSpec spec{.graph = &args.graph,
-                   .feeds = Feeds(inputs_, input_shapes_),
+                   .feeds = Feeds(inputs_, input_shapes_, args.values),
                    .fetches = device_values_,
                    .targets = args.targets,
                    .guard = args.guard};
   for (size_t i = 0; i < args.partitions.size(); ++i) spec.feeds[i].partition = args.partitions[i];
-  Append(spec.feeds, Feeds(before_values_, before_shapes_));
+  Append(spec.feeds, Feeds(before_values_, before_shapes_, before_known_));
   device_ = backend.Compile(spec, args.options, variables);
   device_shapes_ = device_->fetch_shapes();
 }
@@ -158,17 +167,29 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
                         return input.shape().rank() > 0 && input.shape().dim(0) == share_;
                       });
   ProgramSpec spec{.graph = &args.graph, .fetches = after_values_};
-  const auto add = [&](const Value& value, const Shape& of_replica) {
-    const bool batch = IsBatch(value);
+  const auto add = [&](const Value& value, const Shape& of_replica, const Tensor& known) {
+    // Where sizes follow from values, other tensors have rows of any number.
+    const bool is_of_batch =
+        args.values.empty() || of_replica.rank() == 0 || of_replica.dim(0) == share_;
+    const bool batch = IsBatch(value) && is_of_batch;
     const int parts = broadcast_ || after_of_replica_ ? 1 : replicas_;
     const Shape shape = batch ? WithRows(of_replica, of_replica.dim(0) * parts) : of_replica;
-    spec.feeds.push_back({.placeholder = value, .shape = shape, .cut = batch});
+    spec.feeds.push_back({.placeholder = value, .shape = shape, .cut = batch, .value = known});
     after_feeds_.push_back(Find(value));
     after_feeds_.back().batch = batch || value.shape().rank() == 0;
   };
-  for (size_t i = 0; i < inputs_.size(); ++i) add(inputs_[i], input_shapes_[i]);
-  for (size_t i = 0; i < before_values_.size(); ++i) add(before_values_[i], before_shapes_[i]);
-  for (const Value& value : cut_.device_to_after) add(value, device_shapes_[Find(value).index]);
+  const auto known_at = [](const std::vector<Tensor>& known, size_t i) {
+    return known.empty() ? Tensor() : known[i];
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    add(inputs_[i], input_shapes_[i], known_at(args.values, i));
+  }
+  for (size_t i = 0; i < before_values_.size(); ++i) {
+    add(before_values_[i], before_shapes_[i], known_at(before_known_, i));
+  }
+  for (const Value& value : cut_.device_to_after) {
+    add(value, device_shapes_[Find(value).index], {});
+  }
   CompileOptions options = args.options;
   options.replicas = 1;
   options.collective = nullptr;
@@ -311,6 +332,15 @@ std::shared_ptr<StepProgram> StepPrograms::For(const std::vector<Shape>& shapes)
   entries_.push_front({shapes, made});
   if (entries_.size() > kMostPrograms) entries_.pop_back();
   return made;
+}
+
+std::shared_ptr<StepProgram> StepPrograms::For(const std::vector<Tensor>& inputs,
+                                               const std::vector<Shape>& shapes) {
+  if (!is_sized_by_values_) return For(shapes);
+  StepProgramArgs args = args_;
+  args.shapes = shapes;
+  args.values = inputs;
+  return std::make_shared<StepProgram>(backends_, variables_, args);
 }
 
 std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs) {

@@ -9,6 +9,7 @@
 
 #include "core/backend/backend.h"
 #include "core/backend/collective.h"
+#include "core/graph/bound_op.h"
 #include "core/graph/cut.h"
 
 namespace tpuest {
@@ -85,8 +86,10 @@ class StepProgram {
   [[nodiscard]] std::vector<Tensor> OfReplicas(const std::vector<Tensor>& values,
                                                ReplicaRange replicas) const;
   // The feeds for `values` in one replica's shapes. Those with share_ rows are cut as the batch.
+  // `known`, if it is not empty, has the values themselves.
   [[nodiscard]] std::vector<FeedSpec> Feeds(const std::vector<Value>& values,
-                                            const std::vector<Shape>& shapes) const;
+                                            const std::vector<Shape>& shapes,
+                                            const std::vector<Tensor>& known) const;
 
   GraphCut cut_;
   int replicas_ = 1;
@@ -100,6 +103,7 @@ class StepProgram {
   std::vector<Shape> before_shapes_;
   std::vector<Shape> device_shapes_;
   std::vector<Value> before_values_;
+  std::vector<Tensor> before_known_;  // their tensors, where the inputs' values are given
   std::vector<Value> device_values_;
   std::vector<Value> after_values_;
   std::vector<From> fetches_;
@@ -116,11 +120,20 @@ class StepPrograms {
  public:
   // `args` lacks the shapes alone. The backends and variables outlive it.
   StepPrograms(const Backends& backends, VariableStore& variables, StepProgramArgs args)
-      : backends_(backends), variables_(variables), args_(std::move(args)) {}
+      : backends_(backends),
+        variables_(variables),
+        args_(std::move(args)),
+        is_sized_by_values_(IsSizedByValues(args_.fetches)) {}
 
   // The program for these shapes, compiled if it is not there. One thread at a time. Throws what
   // StepProgram's constructor throws.
   std::shared_ptr<StepProgram> For(const std::vector<Shape>& shapes);
+  // The program for these inputs, of which all rows have `shapes`. Where sizes follow from values
+  // (IsSizedByValues) it is for them alone, and is not kept.
+  std::shared_ptr<StepProgram> For(const std::vector<Tensor>& inputs,
+                                   const std::vector<Shape>& shapes);
+  // Whether sizes follow from the inputs' values: there is one replica then.
+  [[nodiscard]] bool is_sized_by_values() const { return is_sized_by_values_; }
   // The same, or nullptr if it is not there. Any thread.
   [[nodiscard]] std::shared_ptr<StepProgram> Find(const std::vector<Shape>& shapes);
 
@@ -132,6 +145,7 @@ class StepPrograms {
   const Backends backends_;
   VariableStore& variables_;
   const StepProgramArgs args_;
+  const bool is_sized_by_values_;
   std::mutex mutex_;
   std::deque<Entry> entries_;  // the last used one first
 };
