@@ -426,7 +426,8 @@ Shape BundleReader::ShapeOf(std::string_view name) const {
   if (const Increment* const tables = state_->IncrementWith(name)) return tables->ShapeOf(name);
   Shape shape = FromProto(state_->Entry(name).shape());
   if (!CountElements(shape)) {
-    Refuse(fmt::format("{}: \"{}\" has shape {}", state_->prefix, name, shape.Text()));
+    Refuse(fmt::format("{}: \"{}\" has shape [{}], which is no tensor's", state_->prefix, name,
+                       fmt::join(shape.dims(), ",")));
   }
   return shape;
 }

@@ -131,6 +131,26 @@ TEST_CASE("index entries that lie are refused, though their checksums are right"
   CHECK_NOTHROW(ReadWholeBundle(prefix));
 }
 
+TEST_CASE("an entry whose shape no tensor has is refused with it, whoever asks for the shape") {
+  const TemporaryFolder folder;
+  const std::string prefix = CopyBundle(TestData("partitioned/model.ckpt"), folder, 1);
+  const std::vector<TableEntry> entries = ReadTable("index", ReadFile(BundleIndexPath(prefix)));
+  const auto shape_of_entry = [&](const std::vector<int64_t>& dims) {
+    pb::BundleEntryProto entry;
+    entry.set_dtype(pb::DT_COMPLEX64);
+    for (const int64_t dim : dims) entry.mutable_shape()->add_dim()->set_size(dim);
+    TableBuilder builder;
+    builder.Add("", entries[0].value);
+    builder.Add("w", entry.SerializeAsString());
+    Put(BundleIndexPath(prefix), builder.Finish());
+    return ErrorOf([&] { static_cast<void>(BundleReader(prefix).ShapeOf("w")); });
+  };
+  CHECK(shape_of_entry({3, 2}).message == "nothing was thrown");
+  CHECK(shape_of_entry({-3, 2}).message ==
+        prefix + ": \"w\" has shape [-3,2], which is no tensor's");
+  CHECK(shape_of_entry({int64_t{1} << 40, int64_t{1} << 40}).code == Code::kCheckpoint);
+}
+
 TEST_CASE("a graph of objects that lies is refused or read, never worse") {
   const TemporaryFolder folder;
   const BundleReader reader(TestData("object_optimizers/legacy_adam"));
