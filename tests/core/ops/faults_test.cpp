@@ -215,6 +215,25 @@ TEST_CASE("an attribute outside its domain is refused with the legal values") {
         }).starts_with("Cast 'Cast': string is not a type for DstT; it takes "));
 }
 
+TEST_CASE("a handle or a node without outputs is fetched by nobody") {
+  const auto fetched = [](const std::function<Value(Graph&)>& build) {
+    return Refusal([&](Graph& g) {
+      const Value y = build(g);
+      VariableStore variables;
+      (void)MakeCpuBackend()->Compile({.graph = &g, .fetches = {y}}, {}, variables);
+    });
+  };
+  CHECK(fetched([](Graph& g) {
+          return g.Add("HashTableV2", {},
+                       {{"key_dtype", DType::kInt64}, {"value_dtype", DType::kInt64}});
+        }) == "HashTableV2 'HashTableV2' gives a handle, which is no result");
+  CHECK(fetched([](Graph& g) {
+          Node* const none = g.AddNode("Unpack", {g.Constant(Tensor(DType::kFloat, {2, 0}))},
+                                       {{"num", int64_t{0}}, {"axis", int64_t{1}}});
+          return Value{none, 0};
+        }) == "Unpack 'Unpack' gives no tensor, which is no result");
+}
+
 TEST_CASE("a size that no machine holds is refused at its node before memory is taken") {
   const auto refused = [](const std::function<Value(Graph&)>& build) {
     return Refusal([&](Graph& g) {
