@@ -53,6 +53,9 @@ def hook_fixtures():
         )
         if "eval" in hook:
             job["eval_spec"] = dict.fromkeys(("a", "b"), job["eval_spec"])
+        elif "metric_name" in hook or "should_stop_fn" in hook:
+            # What `eval: b` names; it evaluates at other steps than eval_spec.
+            job["train_spec"]["hooks"].append({**evaluator, "name": "b", "every_n_iter": 1000})
         shows = {"shows": ("hook", hook["type"], "type")} if first_of[hook["type"]] == i else {}
         yield {
             "name": f"{hook['type']} {i}",
