@@ -12,7 +12,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 // Longer values, such as lists of files, are cut in the table.
-constexpr size_t kMostCharacters = 40;
+constexpr size_t kMostCharacters = 60;  // a text of input files has up to about as many
 constexpr size_t kMostNames = 4;
 
 Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(); }
