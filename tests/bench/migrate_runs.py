@@ -285,7 +285,7 @@ def plain_input(rows, repeats):
 
 def predictions(made, rows):
     key = "logits" if any("logits" in p for p in made) else "predictions"
-    return np.array([np.ravel(p[key]) for p in made]).reshape(len(made), -1)
+    return np.array([np.ravel(p[key]) for p in made], dtype=float).reshape(len(made), -1)  # null is NaN
 
 
 def plain_job(text, folder, steps):
@@ -314,7 +314,9 @@ def run_program(program, folder, *arguments):
 def difference(ours, theirs):
     if ours.shape != theirs.shape:
         return float("inf")
-    return float(np.max(np.abs(ours - theirs) / np.maximum(1, np.abs(theirs))))
+    apart = np.abs(ours - theirs) / np.maximum(1, np.abs(theirs))
+    apart = np.where((np.isnan(ours) & np.isnan(theirs)) | (ours == theirs), 0, apart)
+    return float(np.max(np.where(np.isnan(apart), np.inf, apart)))
 
 
 def judge(program, folder, trained, rows):

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes folders of old_runs/ with TensorFlow's Estimator, three steps each: penalized (an L2 penalty), activity (a
 penalty on activations beside it), averaged (sparse_combiner, normalizer_fn), weighted (version 1's weight_column),
-partitioned (variables in two parts, lists of a fixed size, a mean by weights), shuffled (make_csv_dataset, which shuffles).
+partitioned (variables in two parts, lists of a fixed size, a mean by weights), shuffled (make_csv_dataset, which shuffles),
+clipped (max_norm and a normalizer that clips, amsgrad).
 
     python make_old_runs.py FOLDER
 """
@@ -66,6 +67,19 @@ def partitioned():
     )
 
 
+def clipped():
+    tags = column.categorical_column_with_hash_bucket("tags", 4)
+    number = column.numeric_column("a", normalizer_fn=lambda x: tf.clip_by_value(x, -1.0, 1.0))
+    return tf.estimator.DNNLinearCombinedRegressor(
+        model_dir="clipped",
+        linear_feature_columns=[number],
+        linear_optimizer=lambda: tf.keras.optimizers.legacy.Adam(0.1, amsgrad=True),
+        dnn_feature_columns=[column.embedding_column(tags, 2, max_norm=0.5)],
+        dnn_optimizer=lambda: tf.keras.optimizers.legacy.SGD(0.1),
+        dnn_hidden_units=[2],
+    )
+
+
 def shuffled_lines():
     return tf.data.experimental.make_csv_dataset("rows.csv", 16, label_name="y", shuffle_buffer_size=500)
 
@@ -83,6 +97,7 @@ def main():
         rows(["a", "wt"]), max_steps=3
     )
     partitioned().train(rows(["tags", "ids", "wt"]), max_steps=3)
+    clipped().train(rows(["a", "tags"]), max_steps=3)
     with open("rows.csv", "w") as file:
         file.write("a,y\n" + "".join(f"{a},{y}\n" for a, y in zip(FEATURES["a"], LABELS)))
     tf.estimator.LinearClassifier([column.numeric_column("a")], model_dir="shuffled").train(shuffled_lines, max_steps=3)

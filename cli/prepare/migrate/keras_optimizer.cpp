@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/prepare/migrate/nodes.h"
 #include "cli/prepare/migrate/numbers.h"
 #include "cli/prepare/migrate/optimizer.h"
 #include "core/base/text.h"
@@ -98,6 +99,9 @@ class KerasFinder {
     AddEpsilon(found, text);
     AddFlags(found, text);
     std::vector<std::string> unknown;
+    if (found.kind->type == "Adam" && HasSlot(found, "/vhat")) {
+      unknown.emplace_back("amsgrad: Adam here goes on without it, and without its vhat");
+    }
     if (!rate) unknown.emplace_back("the learning rate: it may be a schedule");
     AddClipping(found, text, unknown);
     return MigratedLine{text + "}", Join(unknown, "; ")};
@@ -158,7 +162,6 @@ class KerasFinder {
         });
     if (nesterov) text += ", nesterov: true";
     if (found.kind->type == "RMSprop" && HasSlot(found, "/mg")) text += ", centered: true";
-    if (found.kind->type == "Adam" && HasSlot(found, "/vhat")) text += ", amsgrad: true";
   }
 
   // Gradients are shortened before they are applied: clip_by_norm, clip_by_value or
@@ -178,7 +181,7 @@ class KerasFinder {
       std::optional<double> largest;
       bool is_there = false;
       for (const SeenNode& node : graph_.nodes()) {
-        if (!IsOf(found, node) || node.name.find(clipping.scope) == std::string::npos) continue;
+        if (!IsOf(found, node) || !ChangesGradient(graph_, node, clipping.scope)) continue;
         is_there = true;
         if (node.op != clipping.op || largest) continue;
         largest = ScalarAt(graph_, node, 1);

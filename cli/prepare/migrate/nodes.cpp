@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
+#include <vector>
 
 #include "core/base/error.h"
 
@@ -11,6 +13,11 @@ namespace tpuest::cli {
 namespace {
 
 constexpr int kMostNodes = 32;  // a damaged graph may go in circles
+
+// Where a name has the scope of tf.gradients, whose second use is "gradients_1"; npos: nowhere.
+size_t GradientsIn(std::string_view name) {
+  return std::min(name.find("gradients/"), name.find("gradients_"));
+}
 
 bool HandsOn(const SeenNode& node) {
   static const std::set<std::string_view> kOps = {
@@ -78,6 +85,23 @@ bool IsOp(const SeenNode& node, std::string_view op) {
 }
 
 bool IsSum(const SeenNode& node) { return node.op == "AddV2" || node.op == "Add"; }
+
+bool ChangesGradient(const SeenGraph& graph, const SeenNode& node, std::string_view scope) {
+  const size_t at = node.name.find(scope);
+  if (at == std::string::npos || GradientsIn(node.name) < at) return false;
+  std::set<const SeenNode*> seen = {&node};
+  std::vector<const SeenNode*> open = {&node};
+  while (!open.empty()) {
+    const SeenNode* const next = open.back();
+    open.pop_back();
+    for (const std::string& input : next->inputs) {
+      if (GradientsIn(input) != std::string::npos) return true;
+      const SeenNode* const before = graph.Find(input);
+      if (before != nullptr && seen.insert(before).second) open.push_back(before);
+    }
+  }
+  return false;
+}
 
 std::string Described(const SeenNode* node) {
   return node == nullptr ? "nothing" : fmt::format("{} \"{}\"", node->op, node->name);

@@ -37,6 +37,12 @@ namespace tpuest::cli {
 // True for an addition, Add or AddV2.
 [[nodiscard]] bool IsSum(const SeenNode& node);
 
+// True for a node in the scope ("clip_by_norm") that works on gradients: one of its inputs goes
+// back to a gradient. A model has such scopes as well (max_norm, normalizers), and so have their
+// gradients.
+[[nodiscard]] bool ChangesGradient(const SeenGraph& graph, const SeenNode& node,
+                                   std::string_view scope);
+
 // A node in the words of a message: `Conv3D "net/conv"`.
 [[nodiscard]] std::string Described(const SeenNode* node);
 

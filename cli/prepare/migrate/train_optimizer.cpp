@@ -220,7 +220,7 @@ class TrainFinder {
     }
     for (const char* const scope : {"clip_by_norm/", "clip_by_value/", "clip_by_average_norm/"}) {
       for (const SeenNode& node : graph_.nodes()) {
-        if (node.name.find(scope) == std::string::npos) continue;
+        if (!ChangesGradient(graph_, node, scope)) continue;
         Miss(fmt::format("how gradients were clipped (the graph has \"{}\")", node.name));
         return;
       }
