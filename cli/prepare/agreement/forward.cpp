@@ -4,7 +4,6 @@
 #include <set>
 #include <string_view>
 
-#include "cli/prepare/agreement/sparse_kernels.h"
 #include "cli/prepare/migrate/nodes.h"
 #include "cli/prepare/migrate/normalization.h"
 #include "core/backend/bind.h"
@@ -47,6 +46,27 @@ Tensor WordsOf(const std::string& path, int64_t most) {
   if (most > 0 && static_cast<int64_t>(words.size()) > most)
     words.resize(static_cast<size_t>(most));
   return Tensor::Strings(Shape({static_cast<int64_t>(words.size())}), words);
+}
+
+// The places of `keys` among `words`, both string or int64; `otherwise` for a key that is no word.
+Tensor LookUp(const Tensor& words, const Tensor& places, const Tensor& keys,
+              const Tensor& otherwise) {
+  const auto text = [](const Tensor& tensor, int64_t i) {
+    return tensor.dtype() == DType::kString
+               ? std::string(tensor.strings()[static_cast<size_t>(i)])
+               : fmt::format("{}", static_cast<int64_t>(tensor.AsDouble(i)));
+  };
+  std::map<std::string, int64_t> known;
+  for (int64_t i = 0; i < words.elements(); ++i) {
+    known.emplace(text(words, i), static_cast<int64_t>(places.AsDouble(i)));
+  }
+  Tensor found(DType::kInt64, keys.shape());
+  for (int64_t i = 0; i < keys.elements(); ++i) {
+    const auto place = known.find(text(keys, i));
+    found.data<int64_t>()[i] =
+        place == known.end() ? static_cast<int64_t>(otherwise.AsDouble(0)) : place->second;
+  }
+  return found;
 }
 
 Tensor Counted(int64_t count) {
@@ -95,15 +115,8 @@ StoredForward::Tensors StoredForward::Compute(const SeenNode& node) {
   if (PassesOn(node) && !node.inputs.empty()) return {ValueOf(node.inputs[0])};
   if (node.op == "ReadVariableOp") return {ValueOf(node.inputs.at(0))};
   if (node.op == "ResourceGather") {
-    const Tensor indices = ValueOf(node.inputs.at(1));
-    std::vector<int64_t> rows;
-    for (int64_t i = 0; i < indices.elements(); ++i) {
-      rows.push_back(static_cast<int64_t>(indices.AsDouble(i)));
-    }
-    const Tensor taken = TakeRows(ValueOf(node.inputs[0]), rows);
-    std::vector<int64_t> shape = indices.shape().dims();
-    shape.insert(shape.end(), taken.shape().dims().begin() + 1, taken.shape().dims().end());
-    return {taken.Reshaped(Shape(shape))};
+    return RunOp("GatherV2", {ValueOf(node.inputs.at(0)), ValueOf(node.inputs.at(1)),
+                              Tensor::Scalar<int32_t>(0)});
   }
   if (node.op.starts_with("LookupTableFind")) return {LookUpAt(node)};
   if (node.op.starts_with("LookupTableSize")) {
@@ -130,7 +143,6 @@ StoredForward::Tensors StoredForward::Compute(const SeenNode& node) {
   for (const std::string& input : node.inputs) {
     if (!input.starts_with('^')) inputs.push_back(ValueOf(input));
   }
-  if (const SparseKernel* const kernel = FindSparseKernel(node.op)) return (*kernel)(node, inputs);
   return ComputeByEngine(node, inputs);
 }
 
@@ -147,9 +159,22 @@ StoredForward::Tensors StoredForward::ComputeByEngine(const SeenNode& node,
   for (int i = 0; i < added.outputs(); ++i) {
     if (added.output_dtype(i) == DType::kResource) Unknown(node);
   }
+  return RunNode(graph, added, inputs);
+}
+
+StoredForward::Tensors StoredForward::RunOp(std::string_view op, const Tensors& inputs) const {
+  Graph graph(registry_);
+  std::vector<Value> values;
+  for (const Tensor& input : inputs) values.push_back(graph.Constant(input));
+  return RunNode(graph, *graph.AddNode(op, values), inputs);
+}
+
+StoredForward::Tensors StoredForward::RunNode(Graph& graph, Node& added, const Tensors& inputs) {
   const BoundOp bound =
       added.op().bind != nullptr ? added.op().bind(added) : BoundOp{added.type(), added.attrs()};
-  const bool is_ready = !bound.sized_by_values.empty() || bound.op == added.type();
+  // A node that is sized by its inputs' values runs itself: they are constants.
+  const bool is_ready =
+      bound.op == added.type() || !bound.sized_by_values.empty() || !bound.sizing_inputs.empty();
   Node& ready = is_ready ? added : *graph.AddNode(bound.op, added.inputs(), bound.attrs, "bound");
   if (ready.op().cpu != nullptr && ready.op().expand == nullptr) return EvaluateNode(ready, inputs);
   std::vector<Value> outputs;

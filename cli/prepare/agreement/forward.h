@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/prepare/migrate/nodes.h"
@@ -30,8 +31,11 @@ class StoredForward {
 
   Tensor ValueOf(const std::string& tensor);
   Tensors Compute(const SeenNode& node);
-  Tensors ComputeBySparseKernel(const SeenNode& node);
   [[nodiscard]] Tensors ComputeByEngine(const SeenNode& node, const Tensors& inputs) const;
+  // Runs an op on tensors.
+  [[nodiscard]] Tensors RunOp(std::string_view op, const Tensors& inputs) const;
+  // Runs a node of `graph` whose inputs are constants.
+  [[nodiscard]] static Tensors RunNode(Graph& graph, Node& added, const Tensors& inputs);
   struct Table {
     Tensor words;
     Tensor places;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
-#include "cli/prepare/agreement/sparse_kernels.h"
 #include "core/base/error.h"
 #include "core/kernels/fingerprint.h"
 
@@ -101,6 +101,24 @@ Tensor Values(uint64_t seed, const std::string& name, int64_t number, const Shap
   return dtype == DType::kInt64 ? values : values.Cast(dtype);
 }
 
+// The elements of a tensor at these places, in one row.
+Tensor ElementsAt(const Tensor& tensor, const std::vector<int64_t>& places) {
+  const Shape shape({static_cast<int64_t>(places.size())});
+  if (tensor.dtype() == DType::kString) {
+    std::vector<std::string> words;
+    for (const int64_t i : places) words.emplace_back(tensor.strings()[static_cast<size_t>(i)]);
+    return Tensor::Strings(shape, words);
+  }
+  Tensor taken(tensor.dtype(), shape);
+  const size_t bytes = SizeOf(tensor.dtype());
+  for (size_t i = 0; i < places.size(); ++i) {
+    std::memcpy(static_cast<char*>(taken.raw()) + i * bytes,
+                static_cast<const char*>(tensor.raw()) + static_cast<size_t>(places[i]) * bytes,
+                bytes);
+  }
+  return taken;
+}
+
 }  // namespace
 
 RandomFeature RandomRows::Dense(const std::string& name, int64_t dtype,
@@ -142,8 +160,7 @@ SparseRows SparseOf(const RandomFeature& feature) {
     }
   }
   const auto count = static_cast<int64_t>(taken.size());
-  return {Tensor::Of<int64_t>(Shape({count, 2}), places),
-          TakeRows(feature.values.Reshaped(Shape({rows * longest})), taken),
+  return {Tensor::Of<int64_t>(Shape({count, 2}), places), ElementsAt(feature.values, taken),
           Tensor::Of<int64_t>(Shape({2}), {rows, longest})};
 }
 
