@@ -361,11 +361,6 @@ class Crosser {
   Buffer shape_;
 };
 
-BoundOp BindSparseCross(const Node& node) {
-  if (node.Attr<int64_t>("N") > 0) Refuse(node, "crosses dense inputs only");
-  return {node.type(), node.attrs()};
-}
-
 void PlanSparseCross(PlanContext& context) {
   context.Run([crosser = Crosser(context)](const Task& task) { crosser.Run(task); });
 }
