@@ -12,8 +12,8 @@
 namespace tpuest {
 namespace {
 
-// Elements of a result that is larger than all inputs of its node: a few bytes of a file may ask
-// for any size.
+// Elements of a result that is larger than all inputs of its node and than the graph's variables: a
+// few bytes of a file may ask for any size.
 constexpr int64_t kMostGrownElements = int64_t{1} << 32;
 // Bytes of a folded result that is larger than the constants it is made of. Larger ones are
 // computed with the step, in memory that is counted before it is taken.
@@ -118,6 +118,10 @@ class Binder {
         mapped_(*spec.graph),
         nodes_(spec.graph->nodes().size(), nullptr) {
     bound_.graph = std::make_unique<Graph>(spec.graph->registry());
+    for (const auto& variable : spec.graph->variables()) {
+      if (!variable->shape.fully_known()) continue;
+      most_elements_ = std::max(most_elements_, variable->shape.elements());
+    }
   }
 
   BoundGraph Run() {
@@ -153,8 +157,8 @@ class Binder {
 
   // Every result has a size before the graph runs, and one that a machine can hold. Variables are
   // as large as they are.
-  static void CheckSized(const Node& node) {
-    int64_t most = kMostGrownElements;
+  void CheckSized(const Node& node) const {
+    int64_t most = most_elements_;
     for (const Value& input : node.inputs()) {
       if (input.dtype() == DType::kResource) return CheckKnown(node);
       most = std::max(most, input.shape().elements());
@@ -166,7 +170,7 @@ class Binder {
                   fmt::format("{} '{}': its result would be {} {}, larger than its inputs and than "
                               "{} elements",
                               node.type(), node.name(), NameOf(node.output_dtype(i)),
-                              node.output_shape(i).Text(), kMostGrownElements),
+                              node.output_shape(i).Text(), most_elements_),
                   "look at the sizes that it is given; fewer rows in a batch may fit")
           .At(node.origin());
     }
@@ -338,6 +342,7 @@ class Binder {
 
   const ProgramSpec& spec_;
   const bool knows_feeds_;
+  int64_t most_elements_ = kMostGrownElements;
   BoundGraph bound_;
   ValueMap<Value> mapped_;
   std::vector<Node*> nodes_;  // by the old node's id

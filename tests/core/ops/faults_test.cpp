@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "core/backend/bind.h"
 #include "core/backend/cpu/program.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
@@ -271,6 +272,12 @@ TEST_CASE("a size that no machine holds is refused at its node before memory is 
   CHECK(refused([&](Graph& g) {
           return g.Add("RandomUniform", {sizes(g, {many})}, {{"dtype", DType::kFloat}});
         }).find(larger) != std::string::npos);
+  // The initial value of a variable may be as large as the variable is.
+  Graph graph(TestRegistry());
+  const Value drawn =
+      graph.Add("RandomUniform", {sizes(graph, {many})}, {{"dtype", DType::kFloat}});
+  graph.AddVariable("table", DType::kFloat, {many}, drawn);
+  CHECK_NOTHROW(static_cast<void>(BindGraph({.graph = &graph, .fetches = {drawn}})));
 }
 
 TEST_CASE("a list of inputs has the types that its attribute lists") {
