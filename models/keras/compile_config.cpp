@@ -202,6 +202,8 @@ constexpr std::array kClasses = {
                     "CategoricalHinge"},
     ClassOfFunction{"kl_divergence", "kld", "KLDivergence", "KLDivergence"},
     ClassOfFunction{"poisson", "poisson", "Poisson", "Poisson"},
+    ClassOfFunction{"cosine_similarity", "cosine_proximity", "CosineSimilarity",
+                    "CosineSimilarity"},
     ClassOfFunction{"binary_focal_crossentropy", "binary_focal_crossentropy",
                     "BinaryFocalCrossentropy", ""},
     ClassOfFunction{"categorical_focal_crossentropy", "categorical_focal_crossentropy",
