@@ -334,8 +334,8 @@ def judge(program, folder, trained, rows):
         if is_later:
             try:
                 trained.train(plain_input(rows, None), steps=MORE)
-            except tf.estimator.NanLossDuringTrainingError:
-                break  # the weights that it has left are compared
+            except (tf.errors.OpError, tf.estimator.NanLossDuringTrainingError):
+                break  # it diverges
             code, said = run_program(program, folder, "train", "plain.yaml", "-q", "input_fns.train.repeat=-1", "--model-dir", "ours")
             if code:
                 return {**result, "verdict": "differs", "why": "train: " + said.strip()[:400]}
@@ -368,7 +368,7 @@ def run(program, seed, folder):
     make_input = input_fn(drawn, what, folder, rows)
     try:
         trained.train(make_input, max_steps=STEPS)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, tf.errors.OpError, tf.estimator.NanLossDuringTrainingError) as error:
         return {"run": seed, "drawn": what, "verdict": "not trained", "why": str(error)[:300]}
     return {"run": seed, "drawn": what, **judge(program, folder, trained, rows)}
 
