@@ -86,14 +86,15 @@ class Builder {
           .Key("model.logits");
     }
     nn::LayerContext layers = MakeLayerContext(graph_, Mode::kEval, params, "float32");
-    return BuildSpec({.head = head,
-                      .logits = logits->second,
-                      .inputs = inputs_,
-                      .mode = Mode::kEval,
-                      .params = params,
-                      .layers = layers,
-                      .job = job,
-                      .metrics = options_.metrics});
+    return BuildSpec(
+        {.head = head,
+         .logits = AsSigned(logits->second, chosen.signature.outputs.at(options_.logits).shape),
+         .inputs = inputs_,
+         .mode = Mode::kEval,
+         .params = params,
+         .layers = layers,
+         .job = job,
+         .metrics = options_.metrics});
   }
 
  private:
@@ -198,6 +199,23 @@ class Builder {
     if (value.shape().known_rank()) return value;
     const Value shape = graph_.Constant(Tensor(DType::kInt32, {0}), "loss/scalar_shape");
     return graph_.Add("Reshape", {value, shape}, {}, "loss/scalar");
+  }
+
+  // Gives logits the shape that the signature states where the graph says less: sizes that follow
+  // from values are known only where it runs.
+  Value AsSigned(Value value, const Shape& stated) {
+    if (!stated.known_rank() || !Compatible(value.shape(), stated)) return value;
+    const auto& dims = stated.dims();
+    const auto unknown = std::count(dims.begin(), dims.end(), kUnknownDim);
+    const bool says_less = !value.shape().known_rank() || [&] {
+      const auto& of_value = value.shape().dims();
+      return std::count(of_value.begin(), of_value.end(), kUnknownDim) > unknown;
+    }();
+    if (!says_less || unknown > 1) return value;
+    const std::vector<int32_t> sizes(dims.begin(), dims.end());
+    const Tensor shape = Tensor::Of<int32_t>({static_cast<int64_t>(sizes.size())}, sizes);
+    return graph_.Add("Reshape", {value, graph_.Constant(shape, "logits/shape")}, {},
+                      "logits/as_stated");
   }
 
   static void CheckEvalMethod(const SignatureInfo& signature) {

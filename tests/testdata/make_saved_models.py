@@ -205,6 +205,37 @@ def canned():
     note("canned", ["eval"], "eval", inputs, outputs)
 
 
+def columns():
+    """A combined classifier of categories, whose sizes follow from the words that it is given."""
+    fc = tf.feature_column
+    tags = fc.categorical_column_with_hash_bucket("tags", 9)
+    listed = fc.categorical_column_with_vocabulary_list("w", ["red", "green"], num_oov_buckets=1)
+    config = tf.estimator.RunConfig(model_dir=tempfile.mkdtemp(), tf_random_seed=7)
+    made = tf.estimator.DNNLinearCombinedClassifier(
+        linear_feature_columns=[fc.crossed_column(["w", "tags"], 7), listed],
+        dnn_feature_columns=[fc.embedding_column(tags, 2, combiner="sqrtn"), fc.indicator_column(listed)],
+        dnn_hidden_units=[3],
+        config=config,
+    )
+    words = np.array([[b"red"], [b"blue"], [b""], [b"green"]], object)
+    lists = np.array([[b"a", b""], [b"", b""], [b"b", b"c"], [b"a", b"a"]], object)
+
+    def words_input_fn():
+        return tf.data.Dataset.from_tensors(({"w": words, "tags": lists}, np.array([[1], [0], [1], [0]]))).repeat()
+
+    made.train(words_input_fn, steps=3)
+    features = {
+        "w": v1.placeholder(tf.string, [None, 1], name="w"),
+        "tags": v1.placeholder(tf.string, [None, 2], name="tags"),
+    }
+    exported = made.export_saved_model(
+        tempfile.mkdtemp(), tf.estimator.export.build_raw_serving_input_receiver_fn(features)
+    )
+    move(exported, "columns")
+    inputs = {"w": words, "tags": lists}
+    note("columns", ["serve"], "predict", inputs, run_v1("columns", ["serve"], "predict", inputs))
+
+
 def ref_variables():
     """TensorFlow 1: variables without resources, one of them partitioned; and the frozen graph."""
     with tf.Graph().as_default() as graph, v1.Session() as session:
@@ -353,7 +384,7 @@ def drop_fingerprints():
 
 
 EAGER = [keras, module, table_module]
-GRAPH = [tpu_estimators, all_modes, parsing, text, canned, ref_variables, tables]
+GRAPH = [tpu_estimators, all_modes, parsing, text, canned, columns, ref_variables, tables]
 chosen = [f for f in EAGER + GRAPH if len(sys.argv) < 3 or f.__name__ in sys.argv[2:]]
 os.makedirs(OUT, exist_ok=True)
 if len(sys.argv) > 2:

@@ -12,6 +12,7 @@
 
 #include "core/backend/cpu/program.h"
 #include "core/base/files.h"
+#include "core/graph/bound_op.h"
 #include "core/graph/read/saved_model.h"
 #include "core/ops/all_ops.h"
 #include "tests/core/io/testdata.h"
@@ -55,8 +56,10 @@ class ImportedModel {
     Initialize();
     ProgramSpec spec{.graph = &graph_, .fetches = fetches};
     StepFeeds tensors;
+    const bool is_sized = IsSizedByValues(fetches);
     for (const auto& [placeholder, tensor] : feeds_) {
       spec.feeds.push_back({placeholder, tensor.shape()});
+      if (is_sized) spec.feeds.back().value = tensor;
       tensors.push_back({tensor});
     }
     return RunProgram(spec, tensors);
