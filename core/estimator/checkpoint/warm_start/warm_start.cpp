@@ -223,7 +223,8 @@ class Starter {
                  "Shape of variable {} ({}) doesn't match with shape of tensor {} ({}) from "
                  "checkpoint reader.",
                  variable.name, PythonShape(variable.shape), entry.key, PythonShape(entry.shape)),
-             "start from a checkpoint of the same layers; where rows are words that have moved, "
+             "on_mismatch: skip leaves the variable as it is, and vars_to_warm_start names those "
+             "that start from the checkpoint; where rows are words that have moved, "
              "var_name_to_vocab_info says how");
   }
 
