@@ -86,11 +86,31 @@ struct Prepared {
   bool has_group;
   bool supervised;
   pid_t parent;
+  int keeper;  // where the keeper reads which group it ends; -1: nowhere
 };
+
+void WriteAll(int to, const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(to, bytes, size);
+    if (written <= 0) return;
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+// A line of digits, without memory.
+void WriteNumber(int to, pid_t number) {
+  char line[16];
+  char* at = std::end(line);
+  *--at = '\n';
+  for (; number > 0; number /= 10) *--at = static_cast<char>('0' + number % 10);
+  WriteAll(to, at, static_cast<size_t>(std::end(line) - at));
+}
 
 // In the child. Returns, with errno, only where the program cannot be run.
 void Become(const Prepared& prepared) {
   if (prepared.has_group) setpgid(0, 0);
+  if (prepared.keeper >= 0) WriteNumber(prepared.keeper, getpid());
   if (prepared.supervised) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != prepared.parent) _exit(128 + SIGTERM);  // died before it could be told
@@ -110,15 +130,6 @@ void Become(const Prepared& prepared) {
 [[noreturn]] void ThrowNotStarted(const std::string& what, int number) {
   throw Error(Code::kResource,
               fmt::format("'{}' could not be started: {}", what, std::strerror(number)));
-}
-
-void WriteAll(int to, const char* bytes, size_t size) {
-  while (size > 0) {
-    const ssize_t written = ::write(to, bytes, size);
-    if (written <= 0) return;
-    bytes += written;
-    size -= static_cast<size_t>(written);
-  }
 }
 
 // The status with which a child ends.
@@ -170,6 +181,7 @@ ChildProcess::ChildProcess(const ProgramCall& call)
   const int output = log ? log->number() : STDERR_FILENO;
   const bool errors_stay = call.speaks_for_itself || call.output >= 0;
   const int errors = errors_stay ? -1 : output;
+  if (ends_with_us_) StartKeeper();
   const Prepared prepared{.program = call.program.c_str(),
                           .words = pointers.data(),
                           .variables = variables.data(),
@@ -180,23 +192,24 @@ ChildProcess::ChildProcess(const ProgramCall& call)
                           .errors = errors,
                           .has_group = has_group_,
                           .supervised = call.supervised,
-                          .parent = getpid()};
+                          .parent = getpid(),
+                          .keeper = to_keeper_};
   const std::string what = Join(call.words, " ");
   const int refused = Start([&](int to) {
     Become(prepared);
     const int number = errno;
     WriteAll(to, reinterpret_cast<const char*>(&number), sizeof number);
   });
-  if (refused != 0) ThrowNotStarted(what, refused);
+  if (refused != 0) {
+    DismissKeeper();
+    ThrowNotStarted(what, refused);
+  }
   int number = 0;
   ssize_t size = 0;
   do {
     size = ::read(from_, &number, sizeof number);
   } while (size < 0 && errno == EINTR);
-  if (size == 0) {
-    StartKeeper();
-    return;
-  }
+  if (size == 0) return;
   Wait();
   ThrowNotStarted(what, number);
 }
@@ -232,14 +245,21 @@ int ChildProcess::Start(const std::function<void(int to)>& body) {
 // The keeper is a shell that reads a pipe, which ends when this process ends; it is killed once the
 // child has ended. A parent's death signal would come when the thread that started the child ends,
 // and reach the child only, not its own children. A copy of this process that kept waiting would
-// hold a copy of all memory that is written meanwhile. Without memory for a keeper, or without a
+// hold a copy of all memory that is written meanwhile. The shell runs before the child is made:
+// until then it has this process's files, and with them the lock on model_dir, which must not
+// outlive a process that the child's first act ends. Without memory for a keeper, or without a
 // shell, the child is on its own.
 void ChildProcess::StartKeeper() {
-  if (!ends_with_us_) return;
-  const std::string script =
-      fmt::format("read -r _; kill -TERM -{0}; sleep 1; kill -KILL -{0}", pid_);
+  constexpr const char* kScript =
+      "read -r group && { read -r _; kill -TERM -$group; sleep 1; kill -KILL -$group; }";
   int ends[2] = {};
   if (::pipe2(ends, O_CLOEXEC) != 0) return;
+  int runs[2] = {};  // ends when the shell runs
+  if (::pipe2(runs, O_CLOEXEC) != 0) {
+    ::close(ends[0]);
+    ::close(ends[1]);
+    return;
+  }
   keeper_ = ::fork();
   if (keeper_ == 0) {
     ::close(ends[1]);
@@ -253,11 +273,15 @@ void ChildProcess::StartKeeper() {
     const int nowhere = ::open("/dev/null", O_WRONLY);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    execl("/bin/sh", "sh", "-c", script.c_str(), static_cast<char*>(nullptr));
+    execl("/bin/sh", "sh", "-c", kScript, static_cast<char*>(nullptr));
     _exit(0);
   }
   ::close(ends[0]);
+  ::close(runs[1]);
   to_keeper_ = ends[1];
+  char nothing = 0;
+  while (::read(runs[0], &nothing, 1) < 0 && errno == EINTR) continue;
+  ::close(runs[0]);
 }
 
 void ChildProcess::DismissKeeper() {

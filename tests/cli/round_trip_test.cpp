@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "cli/job/job.h"
@@ -62,6 +63,12 @@ std::map<std::string, std::string> VariablesOf(const Graph& graph) {
   return variables;
 }
 
+// Ops of tpuest's own, which are read from no file, stand in some graphs for training.
+bool HasOwnOps(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(),
+                     [](const auto& node) { return node->type().starts_with('_'); });
+}
+
 TEST_CASE("a graph of each job goes to GraphDef and back unchanged") {
   const OpRegistry registry(ops::AllOps());
   const std::vector<std::string> jobs = Glob(SOURCE_ROOT "/configs/*.yaml");
@@ -74,6 +81,7 @@ TEST_CASE("a graph of each job goes to GraphDef and back unchanged") {
     for (const BuiltFor& built_for : modes) {
       INFO(path, " ", ModeName(built_for.mode));
       const BuiltModel model = Build(job, registry, built_for);
+      if (HasOwnOps(*model.graph)) continue;
       const std::string bytes = ToGraphDef(*model.graph);
       Graph back(registry);
       FromGraphDef(bytes, back);

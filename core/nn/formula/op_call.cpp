@@ -41,13 +41,18 @@ constexpr std::array kPublicNames = {
     PublicName{"join", "StringJoin"},
 };
 
-// "Log1p" -> "log1p", "BiasAdd" -> "bias_add", "Conv2D" -> "conv2d".
+// "Log1p" -> "log1p", "BiasAdd" -> "bias_add", "Conv2D" -> "conv2d", "SqrtNWith" -> "sqrt_n_with".
 std::string SmallName(std::string_view op) {
+  const auto is_small = [&](size_t i) {
+    return i < op.size() && std::islower(static_cast<unsigned char>(op[i])) != 0;
+  };
   std::string name;
   for (size_t i = 0; i < op.size(); ++i) {
     const auto c = static_cast<unsigned char>(op[i]);
     const bool starts =
-        std::isupper(c) != 0 && i > 0 && std::islower(static_cast<unsigned char>(op[i - 1])) != 0;
+        std::isupper(c) != 0 && i > 0 &&
+        (is_small(i - 1) ||
+         (std::isupper(static_cast<unsigned char>(op[i - 1])) != 0 && is_small(i + 1)));
     if (starts) name += '_';
     name += static_cast<char>(std::tolower(c));
   }
