@@ -223,7 +223,20 @@ constexpr std::array kClasses = {
                     "SparseTopKCategoricalAccuracy"},
 };
 
+// Further names that Keras has for the functions.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFurtherNames = {{
+    {"MSE", "mse"},
+    {"MAE", "mae"},
+    {"MAPE", "mape"},
+    {"MSLE", "msle"},
+    {"KLD", "kld"},
+    {"kullback_leibler_divergence", "kld"},
+}};
+
 const ClassOfFunction* FindClass(std::string_view function) {
+  for (const auto& [further, name] : kFurtherNames) {
+    if (further == function) function = name;
+  }
   const auto* const found =
       std::find_if(kClasses.begin(), kClasses.end(), [&](const ClassOfFunction& one) {
         return one.function == function || one.shorter == function;

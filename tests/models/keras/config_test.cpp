@@ -369,7 +369,8 @@ TEST_CASE("what is exported of a compiled model is read back with the same optio
             {.fn = "Recall", .name = "r", .thresholds = std::vector{0.25, 0.5}, .class_id = 1},
             {.fn = "AUC", .name = "a", .thresholds = std::vector{0.5}, .curve = "PR"}},
        .weighted_metrics = {{.fn = "mean_squared_error", .name = "mse"},
-                            {.fn = "cosine_similarity", .name = "c"}}});
+                            {.fn = "cosine_similarity", .name = "c"},
+                            {.fn = "MAE", .name = "m"}}});
   const nn::KerasOptimizer optimizer =
       nn::SGD{.options = {.learning_rate = nn::CosineDecay{.learning_rate = 0.01,
                                                            .decay_steps = {9},
@@ -382,7 +383,7 @@ TEST_CASE("what is exported of a compiled model is read back with the same optio
   CHECK(FaultsOf(job.head_faults).empty());
   CHECK(FaultsOf(job.optimizer_faults).empty());
   CHECK(KerasYaml(job.head, 0) == R"(type: compile
-outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}, {fn: cosine_similarity, name: c}]}]
+outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}, {fn: cosine_similarity, name: c}, {fn: mean_absolute_error, name: m}]}]
 )");
   CHECK(job.optimizer.at("learning_rate").at("warmup_target") == 0.5);
   CHECK(job.optimizer.at("learning_rate").at("warmup_steps") == 5);
