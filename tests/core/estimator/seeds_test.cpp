@@ -138,9 +138,9 @@ TEST_CASE("the input of training, evaluation and prediction keeps an old run's r
   const auto run = [&](int64_t max_steps) {
     by_name.clear();
     Home home;
-    const std::string checkpoint = Estimator(LinearModel(), Options(folder.path()), home.get())
-                                       .Train(input, {.max_steps = max_steps})
-                                       .checkpoint;
+    std::string checkpoint = Estimator(LinearModel(), Options(folder.path()), home.get())
+                                 .Train(input, {.max_steps = max_steps})
+                                 .checkpoint;
     // Each begins by itself, as a command does.
     (void)Estimator(LinearModel(), Options(folder.path()), home.get()).Evaluate(input, {});
     (void)Estimator(LinearModel(), Options(folder.path()), home.get())

@@ -142,7 +142,7 @@ std::vector<OpCase> NdCases() {
   };
 }
 
-OpCase Segmented(std::string op, std::vector<float> expected) {
+OpCase Segmented(const std::string& op, const std::vector<float>& expected) {
   return {.op = op,
           .inputs = {FourRows()},
           .build = OnConstants(op, {{1, Ints({4}, {0, 0, 2, 2})}}),
@@ -150,7 +150,7 @@ OpCase Segmented(std::string op, std::vector<float> expected) {
 }
 
 // Rows 3, 0, 0 are segment 0, rows 1, 2 segment 2. With a number of segments there are four.
-OpCase PickedSegments(std::string op, std::vector<float> expected, bool counts) {
+OpCase PickedSegments(const std::string& op, std::vector<float> expected, bool counts) {
   std::vector<std::pair<size_t, Tensor>> constants = {{1, Ints({5}, {3, 0, 0, 1, 2})},
                                                       {2, Longs({5}, {0, 0, 0, 2, 2})}};
   if (counts) {
@@ -179,7 +179,7 @@ std::vector<OpCase> SortedSegmentCases() {
 }
 
 OpCase RunningSums(std::string claim, int axis, bool exclusive, bool reverse,
-                   std::vector<float> expected) {
+                   const std::vector<float>& expected) {
   return {.op = "Cumsum",
           .claim = std::move(claim),
           .inputs = {Floats({2, 3}, {1, 2, 4, 8, 16, 32})},
