@@ -301,7 +301,7 @@ class Maker {
 
   // Adds what gives an input; the tensor's name.
   std::string Input(const std::string& name, DType dtype) {
-    const std::string node = fmt::format("in_{}", def_.node_size());
+    std::string node = fmt::format("in_{}", def_.node_size());
     if (dtype == DType::kResource) return Handle(node);
     std::optional<Tensor> numbers;
     if (IsInteger(dtype) && dice_.Percent(85)) numbers = NumbersFor(name);

@@ -33,8 +33,8 @@ Tensor TwoFloats() { return Floats({2}, {1, 2}); }
 Tensor TwoPlaces() { return Longs({2, 2}, {0, 1, 1, 0}); }
 
 TEST_CASE("a sparse tensor is reshaped to as many elements, none of its indices outside") {
-  const auto reshape = [](const Tensor& indices, std::vector<int64_t> from,
-                          std::vector<int64_t> to) {
+  const auto reshape = [](const Tensor& indices, const std::vector<int64_t>& from,
+                          const std::vector<int64_t>& to) {
     return RefusalOf("SparseReshape", {indices, Longs({static_cast<int64_t>(from.size())}, from),
                                        Longs({static_cast<int64_t>(to.size())}, to)});
   };
@@ -54,7 +54,7 @@ TEST_CASE("a sparse tensor is reshaped to as many elements, none of its indices 
 }
 
 TEST_CASE("empty rows are filled in a dense shape that can be, with indices of its rows") {
-  const auto fill = [](const Tensor& indices, std::vector<int64_t> shape) {
+  const auto fill = [](const Tensor& indices, const std::vector<int64_t>& shape) {
     return RefusalOf("SparseFillEmptyRows",
                      {indices, TwoFloats(), Longs({2}, shape), Floats({}, {0})});
   };
@@ -71,7 +71,7 @@ TEST_CASE("empty rows are filled in a dense shape that can be, with indices of i
 }
 
 TEST_CASE("a part of a sparse tensor begins and ends at 0 or above") {
-  const auto slice = [](std::vector<int64_t> start, std::vector<int64_t> size) {
+  const auto slice = [](const std::vector<int64_t>& start, const std::vector<int64_t>& size) {
     return RefusalOf("SparseSlice", {TwoPlaces(), TwoFloats(), Longs({2}, {2, 2}),
                                      Longs({2}, start), Longs({2}, size)});
   };
