@@ -115,8 +115,7 @@ class Binder {
       : spec_(spec),
         knows_feeds_(std::any_of(spec.feeds.begin(), spec.feeds.end(),
                                  [](const FeedSpec& feed) { return feed.value.valid(); })),
-        mapped_(*spec.graph),
-        nodes_(spec.graph->nodes().size(), nullptr) {
+        mapped_(*spec.graph) {
     bound_.graph = std::make_unique<Graph>(spec.graph->registry());
     for (const auto& variable : spec.graph->variables()) {
       if (!variable->shape.fully_known()) continue;
@@ -137,9 +136,9 @@ class Binder {
     for (const auto& node : spec_.graph->nodes()) {
       if (needed[static_cast<size_t>(node->id())]) BindNode(*node);
     }
-    for (const Value& fetch : spec_.fetches) bound_.fetches.push_back(At(fetch));
-    for (Node* const target : spec_.targets) bound_.targets.push_back(At(*target));
-    if (spec_.guard.valid()) bound_.guard = At(spec_.guard);
+    for (const Value& fetch : spec_.fetches) bound_.fetches.push_back(mapped_.At(fetch));
+    for (Node* const target : spec_.targets) bound_.targets.push_back(mapped_.At(*target));
+    if (spec_.guard.valid()) bound_.guard = mapped_.At(spec_.guard);
     return std::move(bound_);
   }
 
@@ -202,18 +201,6 @@ class Binder {
     return false;
   }
 
-  [[nodiscard]] Value At(const Value& old) const {
-    const Value value = mapped_[old];
-    Check(value.valid(), "'{}' is not bound yet", old.name());
-    return value;
-  }
-  [[nodiscard]] Node*& NodeOf(const Node& old) { return nodes_[static_cast<size_t>(old.id())]; }
-  [[nodiscard]] Node* At(const Node& old) {
-    Node* const node = NodeOf(old);
-    Check(node != nullptr, "'{}' is not bound yet", old.name());
-    return node;
-  }
-
   // A feed may stand in for any value, not only for a Placeholder: what it was computed from is
   // then not needed. With FeedSpec::value it is a constant, and sizes that follow from it are
   // known.
@@ -263,18 +250,18 @@ class Binder {
           .At(node.origin());
     }
     if (node.outputs() > 0 && mapped_[node.output(0)].valid()) {
-      NodeOf(node) = mapped_[node.output(0)].node;
+      mapped_[node] = mapped_[node.output(0)].node;
       return;
     }
     std::vector<Value> inputs;
-    for (const Value& input : node.inputs()) inputs.push_back(At(input));
+    for (const Value& input : node.inputs()) inputs.push_back(mapped_.At(input));
     const BoundOp op = BoundOpOf(node, inputs);
     Node* const bound =
         bound_.graph->AddNamedNode(op.op, inputs, op.attrs, node.name(), node.origin());
     CheckSized(*bound);
-    NodeOf(node) = bound;
+    mapped_[node] = bound;
     for (Node* const control : node.control_inputs()) {
-      bound->AddControlInput(At(*control));
+      bound->AddControlInput(mapped_.At(*control));
     }
     std::vector<Value> results;
     // Folding comes before expansion: a composite of constants needs no parts.
@@ -284,7 +271,7 @@ class Binder {
       const NameScope scope(*bound_.graph, node.name());
       bound->op().expand(*bound, results);
       // Whoever waits for it waits for its parts: the node itself does not run.
-      if (!results.empty()) NodeOf(node) = results.front().node;
+      if (!results.empty()) mapped_[node] = results.front().node;
     }
     for (int i = 0; i < node.outputs(); ++i) {
       mapped_[node.output(i)] =
@@ -344,8 +331,7 @@ class Binder {
   const bool knows_feeds_;
   int64_t most_elements_ = kMostGrownElements;
   BoundGraph bound_;
-  ValueMap<Value> mapped_;
-  std::vector<Node*> nodes_;  // by the old node's id
+  GraphMap mapped_;
 };
 
 }  // namespace

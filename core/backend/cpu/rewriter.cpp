@@ -9,10 +9,7 @@
 namespace tpuest {
 
 GraphRewriter::GraphRewriter(BoundGraph bound)
-    : bound_(std::move(bound)),
-      readers_(*bound_.graph),
-      mapped_(*bound_.graph),
-      nodes_(bound_.graph->nodes().size(), nullptr) {
+    : bound_(std::move(bound)), readers_(*bound_.graph), mapped_(*bound_.graph) {
   fused_.graph = std::make_unique<Graph>(bound_.graph->registry());
   FindReaders();
 }
@@ -83,24 +80,12 @@ BoundGraph GraphRewriter::Rewritten() {
 
 Value GraphRewriter::At(Value old) {
   Emit(*old.node);
-  return MappedTo(old);
-}
-
-Value GraphRewriter::MappedTo(const Value& old) const {
-  const Value value = mapped_[old];
-  Check(value.valid(), "'{}' is not in the new graph", old.name());
-  return value;
-}
-
-Node* GraphRewriter::CopyOf(const Node& old) {
-  Node* const node = NodeOf(old);
-  Check(node != nullptr, "'{}' is not in the new graph", old.name());
-  return node;
+  return mapped_.At(old);
 }
 
 // Emits the node after all that it needs, if it is not there yet.
 void GraphRewriter::Emit(const Node& node) {
-  if (NodeOf(node) != nullptr) return;
+  if (mapped_[node] != nullptr) return;
   const auto with = with_.find(&node);
   if (with != with_.end()) return Emit(*with->second);
   const auto rule = rules_.find(&node);
@@ -109,8 +94,8 @@ void GraphRewriter::Emit(const Node& node) {
   for (const Value& input : node.inputs()) inputs.push_back(At(input));
   for (Node* const control : node.control_inputs()) Emit(*control);
   Node* const copy = Add(node, node.type(), std::move(inputs), node.attrs());
-  for (Node* const control : node.control_inputs()) copy->AddControlInput(CopyOf(*control));
-  NodeOf(node) = copy;
+  for (Node* const control : node.control_inputs()) copy->AddControlInput(mapped_.At(*control));
+  mapped_[node] = copy;
   for (int i = 0; i < node.outputs(); ++i) Map(node, i, copy->output(i));
 }
 
@@ -121,19 +106,19 @@ Node* GraphRewriter::Add(const Node& old, std::string_view type, std::vector<Val
 }
 
 void GraphRewriter::Map(const Node& old, int output, Value value) {
-  NodeOf(old) = value.node;
+  mapped_[old] = value.node;
   mapped_[{const_cast<Node*>(&old), output}] = value;
 }
 
 // Feeds, fetches and shape_sources are told of the new graph's values.
 void GraphRewriter::Finish() {
-  for (const Value& feed : bound_.feeds) fused_.feeds.push_back(MappedTo(feed));
-  for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(MappedTo(fetch));
-  for (const Node* const target : bound_.targets) fused_.targets.push_back(CopyOf(*target));
-  if (bound_.guard.valid()) fused_.guard = MappedTo(bound_.guard);
+  for (const Value& feed : bound_.feeds) fused_.feeds.push_back(mapped_.At(feed));
+  for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(mapped_.At(fetch));
+  for (const Node* const target : bound_.targets) fused_.targets.push_back(mapped_.At(*target));
+  if (bound_.guard.valid()) fused_.guard = mapped_.At(bound_.guard);
   for (const auto& [constant, sources] : bound_.shape_sources) {
-    std::vector<Value>& to = fused_.shape_sources[CopyOf(*constant)];
-    for (const Value& source : sources) to.push_back(MappedTo(source));
+    std::vector<Value>& to = fused_.shape_sources[mapped_.At(*constant)];
+    for (const Value& source : sources) to.push_back(mapped_.At(source));
   }
 }
 

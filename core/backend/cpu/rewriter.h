@@ -65,9 +65,6 @@ class GraphRewriter {
  private:
   void FindReaders();
   [[nodiscard]] bool IsInOrder() const;
-  [[nodiscard]] Node*& NodeOf(const Node& old) { return nodes_[static_cast<size_t>(old.id())]; }
-  [[nodiscard]] Value MappedTo(const Value& old) const;
-  [[nodiscard]] Node* CopyOf(const Node& old);
   void Finish();
 
   BoundGraph bound_;
@@ -78,8 +75,7 @@ class GraphRewriter {
   std::set<const Node*> awaited_;  // nodes that only recomputations wait for, or they, too
   std::map<const Node*, Rule> rules_;
   std::map<const Node*, const Node*> with_;
-  ValueMap<Value> mapped_;
-  std::vector<Node*> nodes_;  // by the old node's id
+  GraphMap mapped_;
 };
 
 }  // namespace tpuest
