@@ -182,65 +182,43 @@ struct ToKeras {
 
 struct ClassOfFunction {
   std::string_view function;
-  std::string_view shorter;
   std::string_view loss;    // Keras' class
   std::string_view metric;  // that of its mean
 };
 
 constexpr std::array kClasses = {
-    ClassOfFunction{"mean_squared_error", "mse", "MeanSquaredError", "MeanSquaredError"},
-    ClassOfFunction{"mean_absolute_error", "mae", "MeanAbsoluteError", "MeanAbsoluteError"},
-    ClassOfFunction{"mean_absolute_percentage_error", "mape", "MeanAbsolutePercentageError",
+    ClassOfFunction{"mean_squared_error", "MeanSquaredError", "MeanSquaredError"},
+    ClassOfFunction{"mean_absolute_error", "MeanAbsoluteError", "MeanAbsoluteError"},
+    ClassOfFunction{"mean_absolute_percentage_error", "MeanAbsolutePercentageError",
                     "MeanAbsolutePercentageError"},
-    ClassOfFunction{"mean_squared_logarithmic_error", "msle", "MeanSquaredLogarithmicError",
+    ClassOfFunction{"mean_squared_logarithmic_error", "MeanSquaredLogarithmicError",
                     "MeanSquaredLogarithmicError"},
-    ClassOfFunction{"huber", "huber", "Huber", ""},
-    ClassOfFunction{"log_cosh", "logcosh", "LogCosh", "LogCoshError"},
-    ClassOfFunction{"hinge", "hinge", "Hinge", "Hinge"},
-    ClassOfFunction{"squared_hinge", "squared_hinge", "SquaredHinge", "SquaredHinge"},
-    ClassOfFunction{"categorical_hinge", "categorical_hinge", "CategoricalHinge",
-                    "CategoricalHinge"},
-    ClassOfFunction{"kl_divergence", "kld", "KLDivergence", "KLDivergence"},
-    ClassOfFunction{"poisson", "poisson", "Poisson", "Poisson"},
-    ClassOfFunction{"cosine_similarity", "cosine_proximity", "CosineSimilarity",
-                    "CosineSimilarity"},
-    ClassOfFunction{"binary_focal_crossentropy", "binary_focal_crossentropy",
-                    "BinaryFocalCrossentropy", ""},
-    ClassOfFunction{"categorical_focal_crossentropy", "categorical_focal_crossentropy",
-                    "CategoricalFocalCrossentropy", ""},
-    ClassOfFunction{"binary_crossentropy", "bce", "BinaryCrossentropy", "BinaryCrossentropy"},
-    ClassOfFunction{"categorical_crossentropy", "categorical_crossentropy",
-                    "CategoricalCrossentropy", "CategoricalCrossentropy"},
-    ClassOfFunction{"sparse_categorical_crossentropy", "sparse_categorical_crossentropy",
-                    "SparseCategoricalCrossentropy", "SparseCategoricalCrossentropy"},
-    ClassOfFunction{"binary_accuracy", "binary_accuracy", "", "BinaryAccuracy"},
-    ClassOfFunction{"categorical_accuracy", "categorical_accuracy", "", "CategoricalAccuracy"},
-    ClassOfFunction{"sparse_categorical_accuracy", "sparse_categorical_accuracy", "",
-                    "SparseCategoricalAccuracy"},
-    ClassOfFunction{"top_k_categorical_accuracy", "top_k_categorical_accuracy", "",
-                    "TopKCategoricalAccuracy"},
-    ClassOfFunction{"sparse_top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy", "",
-                    "SparseTopKCategoricalAccuracy"},
+    ClassOfFunction{"huber", "Huber", ""},
+    ClassOfFunction{"log_cosh", "LogCosh", "LogCoshError"},
+    ClassOfFunction{"hinge", "Hinge", "Hinge"},
+    ClassOfFunction{"squared_hinge", "SquaredHinge", "SquaredHinge"},
+    ClassOfFunction{"categorical_hinge", "CategoricalHinge", "CategoricalHinge"},
+    ClassOfFunction{"kl_divergence", "KLDivergence", "KLDivergence"},
+    ClassOfFunction{"poisson", "Poisson", "Poisson"},
+    ClassOfFunction{"cosine_similarity", "CosineSimilarity", "CosineSimilarity"},
+    ClassOfFunction{"binary_focal_crossentropy", "BinaryFocalCrossentropy", ""},
+    ClassOfFunction{"categorical_focal_crossentropy", "CategoricalFocalCrossentropy", ""},
+    ClassOfFunction{"binary_crossentropy", "BinaryCrossentropy", "BinaryCrossentropy"},
+    ClassOfFunction{"categorical_crossentropy", "CategoricalCrossentropy",
+                    "CategoricalCrossentropy"},
+    ClassOfFunction{"sparse_categorical_crossentropy", "SparseCategoricalCrossentropy",
+                    "SparseCategoricalCrossentropy"},
+    ClassOfFunction{"binary_accuracy", "", "BinaryAccuracy"},
+    ClassOfFunction{"categorical_accuracy", "", "CategoricalAccuracy"},
+    ClassOfFunction{"sparse_categorical_accuracy", "", "SparseCategoricalAccuracy"},
+    ClassOfFunction{"top_k_categorical_accuracy", "", "TopKCategoricalAccuracy"},
+    ClassOfFunction{"sparse_top_k_categorical_accuracy", "", "SparseTopKCategoricalAccuracy"},
 };
 
-// Further names that Keras has for the functions.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kFurtherNames = {{
-    {"MSE", "mse"},
-    {"MAE", "mae"},
-    {"MAPE", "mape"},
-    {"MSLE", "msle"},
-    {"KLD", "kld"},
-    {"kullback_leibler_divergence", "kld"},
-}};
-
 const ClassOfFunction* FindClass(std::string_view function) {
-  for (const auto& [further, name] : kFurtherNames) {
-    if (further == function) function = name;
-  }
-  const auto* const found =
-      std::find_if(kClasses.begin(), kClasses.end(), [&](const ClassOfFunction& one) {
-        return one.function == function || one.shorter == function;
-      });
+  const auto* const found = std::find_if(
+      kClasses.begin(), kClasses.end(),
+      [&](const ClassOfFunction& one) { return one.function == nn::LongKerasName(function); });
   return found == kClasses.end() ? nullptr : found;
 }
 

@@ -453,12 +453,16 @@ const std::vector<std::string_view>& KerasMeanNames() {
   return kNames;
 }
 
-std::string KerasFunctionOf(std::string_view name, std::string_view loss, Value predictions) {
+std::string_view LongKerasName(std::string_view name) {
   for (const auto& [given, meaning] : kShort) {
-    if (given == name) return std::string(meaning);
+    if (given == name) return meaning;
   }
+  return name;
+}
+
+std::string KerasFunctionOf(std::string_view name, std::string_view loss, Value predictions) {
   const bool accuracy = name == kAccuracy || name == "acc";
-  if (!accuracy && name != kCrossentropy && name != "ce") return std::string(name);
+  if (!accuracy && name != kCrossentropy && name != "ce") return std::string(LongKerasName(name));
   const std::string suffix(accuracy ? kAccuracy : kCrossentropy);
   const Shape& shape = predictions.shape();
   if (shape.dim(-1) == 1 || KerasFunctionOf(loss, "", predictions) == "binary_crossentropy") {

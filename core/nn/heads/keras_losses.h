@@ -28,6 +28,8 @@ struct KerasArguments {
 
 // The names of losses, short and long: "mse" and "mean_squared_error".
 [[nodiscard]] const std::vector<std::string_view>& KerasLossNames();
+// The long form of a short name of a loss; every other name as it is.
+[[nodiscard]] std::string_view LongKerasName(std::string_view name);
 // The names of metrics that are means: all losses and the accuracies. "accuracy" and "crossentropy"
 // stand for what suits the output.
 [[nodiscard]] const std::vector<std::string_view>& KerasMeanNames();
