@@ -332,13 +332,14 @@ void PlanSparseSlice(PlanContext& context) {
   });
 }
 
-// The gradient goes back to the values that were taken, whose numbers the same op on the numbers of
-// all values gives.
-void SparseSliceGrad(GradContext& c) {
+// Of ops that take values and change none: the gradient goes back to the values that were taken,
+// whose numbers the same op on the numbers of all values gives.
+void TakenValuesGrad(GradContext& c) {
   const Value dy = c.Dy(1);
   if (!dy.valid() || !c.Wants(1)) return;
-  Node* const numbers = c.graph().AddNode(
-      "SparseSlice", {c.input(0), ElementNumbers(c.input(1)), c.input(2), c.input(3), c.input(4)});
+  std::vector<Value> inputs = c.node().inputs();
+  inputs[1] = ElementNumbers(inputs[1]);
+  Node* const numbers = c.graph().AddNode(c.node().type(), inputs);
   c.SetDx(1, UnsortedSegmentSum(dy, numbers->output(1), Size(c.input(1))));
 }
 
@@ -376,14 +377,6 @@ void PlanSparseReorder(PlanContext& context) {
   });
 }
 
-void SparseReorderGrad(GradContext& c) {
-  const Value dy = c.Dy(1);
-  if (!dy.valid() || !c.Wants(1)) return;
-  Node* const numbers =
-      c.graph().AddNode("SparseReorder", {c.input(0), ElementNumbers(c.input(1)), c.input(2)});
-  c.SetDx(1, UnsortedSegmentSum(dy, numbers->output(1), Size(c.input(1))));
-}
-
 const OpDef kSparseTensorOps[] = {
     {.name = "SparseReshape",
      .signature = "input_indices: int64, input_shape: int64, new_shape: int64 -> "
@@ -405,7 +398,7 @@ const OpDef kSparseTensorOps[] = {
      .signature = "indices: int64, values: T, shape: int64, start: int64, size: int64 -> "
                   "output_indices: int64, output_values: T, output_shape: int64; T: type",
      .shape = SparseSliceShape,
-     .grad = SparseSliceGrad,
+     .grad = TakenValuesGrad,
      .cpu = PlanSparseSlice,
      .bind = BindSparseSlice,
      .host = true},
@@ -413,7 +406,7 @@ const OpDef kSparseTensorOps[] = {
      .signature = "input_indices: int64, input_values: T, input_shape: int64 -> "
                   "output_indices: int64, output_values: T; T: type",
      .shape = SparseReorderShape,
-     .grad = SparseReorderGrad,
+     .grad = TakenValuesGrad,
      .cpu = PlanSparseReorder,
      .host = true},
 };
