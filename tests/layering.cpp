@@ -345,17 +345,28 @@ std::string LinkFault(const std::string& folder, const std::string& word,
   return "";
 }
 
-// Names like "/build/" and "compile_commands.json" of .gitignore; patterns are passed over.
-std::set<std::string> IgnoredNames(const fs::path& root) {
-  std::set<std::string> names = {".git"};
-  const std::string path = (root / ".gitignore").string();
-  if (!FileExists(path)) return names;
-  for (std::string line : Lines(ReadFile(path))) {
-    std::erase(line, '/');
-    if (!line.empty() && line.find('*') == std::string::npos) names.insert(line);
+// The names of .gitignore: those with a slash before them hold at the top level, the others
+// everywhere. Patterns are passed over.
+class IgnoredNames {
+ public:
+  explicit IgnoredNames(const fs::path& root) {
+    const std::string path = (root / ".gitignore").string();
+    if (!FileExists(path)) return;
+    for (std::string line : Lines(ReadFile(path))) {
+      const bool at_top = StartsWith(line, "/");
+      std::erase(line, '/');
+      if (!line.empty() && line.find('*') == std::string::npos) (at_top ? top_ : all_).insert(line);
+    }
   }
-  return names;
-}
+
+  [[nodiscard]] bool Has(const std::string& name, int depth) const {
+    return all_.contains(name) || (depth == 0 && top_.contains(name));
+  }
+
+ private:
+  std::set<std::string> top_ = {".git"};
+  std::set<std::string> all_;
+};
 
 // Files that people write; the others are known by their names only.
 bool IsText(const fs::path& path) {
@@ -379,12 +390,12 @@ const std::vector<std::string> kUnfinished = {std::string("TO") + "DO", std::str
 const std::map<std::string, double, std::less<>>& Ranks() { return kRanks; }
 
 std::vector<Source> ReadTree(const std::string& root) {
-  const std::set<std::string> ignored = IgnoredNames(root);
+  const IgnoredNames ignored(root);
   std::vector<Source> tree;
   for (auto entry = fs::recursive_directory_iterator(root);
        entry != fs::recursive_directory_iterator(); ++entry) {
     const fs::path path = entry->path();
-    if (entry.depth() == 0 && ignored.count(path.filename().string())) {
+    if (ignored.Has(path.filename().string(), entry.depth())) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file()) {
       tree.push_back({fs::relative(path, root).string(),

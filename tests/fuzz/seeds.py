@@ -20,6 +20,7 @@ import subprocess
 import sys
 import zipfile
 
+sys.dont_write_bytecode = True
 import one_op
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
