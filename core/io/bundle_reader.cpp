@@ -15,6 +15,7 @@
 #include "core/io/slice_key.h"
 #include "core/io/table.h"
 #include "core/io/wire.h"
+#include "core/tensor/bool_bytes.h"
 
 namespace tpuest {
 namespace {
@@ -237,6 +238,7 @@ Tensor BundleReader::State::ReadEntry(const pb::BundleEntryProto& entry, std::st
   const auto size = static_cast<uint64_t>(entry.size());
   at.shard.Read(static_cast<uint64_t>(entry.offset()), static_cast<char*>(tensor.raw()), size);
   CheckCrc(Crc32c({static_cast<const char*>(tensor.raw()), size}), entry, at.what);
+  NormalizeBools(at.dtype, tensor.raw(), tensor.bytes());
   return tensor;
 }
 

@@ -1,6 +1,7 @@
 #include "core/io/proto.h"
 
 #include "core/io/protos.h"
+#include "core/tensor/bool_bytes.h"
 
 // After it, for the same reason.
 #include <google/protobuf/io/coded_stream.h>
@@ -244,6 +245,7 @@ Tensor FromProto(const pb::TensorProto& proto, std::string_view what) {
     FillFromLists(tensor, proto);
   } else {
     std::memcpy(tensor.raw(), content.data(), content.size());
+    NormalizeBools(dtype, tensor.raw(), content.size());
   }
   return tensor;
 }

@@ -9,6 +9,7 @@
 #include "core/graph/bound_op.h"
 #include "core/ops/parsing.h"
 #include "core/ops/shape_rules.h"
+#include "core/tensor/bool_bytes.h"
 
 namespace tpuest::ops {
 
@@ -92,7 +93,8 @@ void PlanUncounted(PlanContext& context) {
 
 void PlanDecodeRaw(PlanContext& context) {
   const Node* const node = &context.node();
-  const size_t width = SizeOf(context.OutputDType(0));
+  const DType dtype = context.OutputDType(0);
+  const size_t width = SizeOf(dtype);
   const size_t bytes = static_cast<size_t>(context.Attr<int64_t>("count")) * width;
   const bool machine_is_little = std::endian::native == std::endian::little;
   const bool swap = width > 1 && context.Attr<bool>("little_endian") != machine_is_little;
@@ -111,6 +113,7 @@ void PlanDecodeRaw(PlanContext& context) {
       }
       char* const out = task.At<char>(y) + static_cast<size_t>(i) * bytes;
       std::memcpy(out, text.data(), bytes);
+      NormalizeBools(dtype, out, bytes);
       for (size_t at = 0; swap && at < bytes; at += width) {
         std::reverse(out + at, out + at + width);
       }

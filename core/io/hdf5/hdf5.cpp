@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/io/hdf5/header.h"
+#include "core/tensor/bool_bytes.h"
 
 namespace tpuest {
 namespace {
@@ -150,9 +151,7 @@ Tensor Hdf5Object::Read() const {
   auto* const data = static_cast<char*>(tensor.raw());
   ReadHdf5Data(*file_, *header_, data, path_);
   if (type.big_endian) ReverseBytes(data, tensor.bytes(), SizeOf(type.dtype));
-  if (type.dtype == DType::kBool) {  // nothing but 0 and 1 is a bool
-    for (size_t i = 0; i < tensor.bytes(); ++i) data[i] = static_cast<char>(data[i] != 0);
-  }
+  NormalizeBools(type.dtype, data, tensor.bytes());
   return tensor;
 }
 

@@ -54,6 +54,15 @@ TEST_CASE("a tensor of one value is written as that value") {
   CHECK(SameBits(FromProto(proto, "almost"), almost));
 }
 
+TEST_CASE("bytes of bools other than 0 and 1 are read as true") {
+  pb::TensorProto proto;
+  FromText("dtype: DT_BOOL tensor_shape { dim { size: 4 } } tensor_content: '\\000\\001\\200\\002'",
+           proto, "t", Code::kData);
+  const Tensor read = FromProto(proto, "t");
+  const auto* const bytes = static_cast<const char*>(read.raw());
+  CHECK(std::string(bytes, 4) == std::string("\0\1\1\1", 4));
+}
+
 TEST_CASE("a tensor message whose bytes do not fit its shape is refused") {
   pb::TensorProto proto;
   FromText("dtype: DT_FLOAT tensor_shape { dim { size: 2 } } tensor_content: 'abcd'", proto, "t",
