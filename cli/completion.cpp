@@ -12,10 +12,10 @@
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
 #include "cli/shell/command_help.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/checkpoint_name.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 namespace {

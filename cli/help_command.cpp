@@ -11,7 +11,7 @@
 #include "cli/shell/command_help.h"
 #include "cli/shell/json.h"
 #include "cli/shell/terminal.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -4,7 +4,7 @@
 #include "cli/host/build_info.h"
 #include "cli/host/cpu_features.h"
 #include "cli/shell/json.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 
 namespace tpuest::cli {
 namespace {

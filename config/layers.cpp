@@ -9,8 +9,8 @@
 
 #include "config/flow_text.h"
 #include "config/yaml_reader.h"
-#include "core/base/files.h"
 #include "core/base/path_scheme.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::config {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/nn/job_place.h"
 #include "models/keras/match.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "tests/layering.h"
 
@@ -223,7 +223,7 @@ TEST_CASE("a program that a page shows is the file that a test builds") {
            std::string::npos;
   };
   CHECK(shows("docs/developing.md", "tests/models/own_model.cpp"));
-  CHECK(shows("docs/runs.md", "tests/core/estimator/example_hook.cpp"));
+  CHECK(shows("docs/runs.md", "tests/core/estimator/hooks/example_hook.cpp"));
 }
 
 TEST_CASE("every path that is named is there") {

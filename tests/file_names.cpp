@@ -13,8 +13,8 @@ namespace tpuest {
 namespace {
 
 // They make every name below a model_dir.
-const std::set<std::string, std::less<>> kMakers = {"core/estimator/checkpoint/model_dir.cpp",
-                                                    "core/estimator/checkpoint/model_dir.h",
+const std::set<std::string, std::less<>> kMakers = {"core/estimator/model_dir/model_dir.cpp",
+                                                    "core/estimator/model_dir/model_dir.h",
                                                     "core/estimator/export/export_folder.cpp",
                                                     "core/io/bundle.h",
                                                     "core/io/checkpoint_state.h",

@@ -10,7 +10,7 @@ namespace {
 
 using Faults = std::vector<std::string>;
 
-const char* const kMaker = "core/estimator/checkpoint/model_dir.cpp";
+const char* const kMaker = "core/estimator/model_dir/model_dir.cpp";
 
 TEST_CASE("no file name below a model_dir is spelt twice") {
   CHECK(Join(FileNameFaults(ReadTree(SOURCE_ROOT)), "\n") == "");
@@ -23,7 +23,7 @@ TEST_CASE("a path, a part of one and a folder before a name spell it") {
   };
   CHECK(faults_of("\nOpen(\"log.txt\");\n") ==
         Faults{"cli/run/a.cpp:2: spells 'log.txt', which "
-               "core/estimator/checkpoint/model_dir.cpp:1 makes"});
+               "core/estimator/model_dir/model_dir.cpp:1 makes"});
   CHECK(faults_of("JoinPath(folder, \".tpuest/log.txt\");").size() == 1);
   CHECK(faults_of("Say(\"{}/log.txt says why\");").size() == 1);
   CHECK(faults_of("Say(\"see log.txt of the run\");  // log.txt\n").empty());
@@ -52,8 +52,8 @@ TEST_CASE("an ending is one behind what it follows, and no key of a job") {
 
 TEST_CASE("a name that is made twice is named") {
   CHECK(FileNameFaults({{kMaker, "F(\"best\");\nG(\"best\");\n"}}) ==
-        Faults{"core/estimator/checkpoint/model_dir.cpp:2: spells 'best', which "
-               "core/estimator/checkpoint/model_dir.cpp:1 makes"});
+        Faults{"core/estimator/model_dir/model_dir.cpp:2: spells 'best', which "
+               "core/estimator/model_dir/model_dir.cpp:1 makes"});
 }
 
 }  // namespace

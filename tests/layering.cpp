@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest {
@@ -31,9 +31,11 @@ const std::set<std::string, std::less<>> kFlat = {"core/ops", "core/kernels"};
 // The stack, bottom first.
 const std::map<std::string, double, std::less<>> kRanks = {
     {"core/base", 0},
-    {"core/base/text", 0.1},
+    {"core/base/process", 0.1},
+    {"core/base/text", 0.2},
     {"core/tensor", 1},
     {"core/io", 2},
+    {"core/kernels/isa", 1.9},
     {"core/kernels", 2},
     {"core/io/examples", 2.1},
     {"core/io/events", 2.1},
@@ -43,7 +45,9 @@ const std::map<std::string, double, std::less<>> kRanks = {
     {"core/graph", 3},
     {"core/graph/write", 3.1},
     {"core/graph/read", 3.2},
+    {"core/backend/rows", 3.5},
     {"core/backend", 4},
+    {"core/backend/cpu/exchange", 4.05},
     {"core/backend/cpu", 4.1},
     {"core/backend/hlo", 4.1},
     {"core/backend/pjrt", 4.2},
@@ -62,9 +66,15 @@ const std::map<std::string, double, std::less<>> kRanks = {
     {"core/hosts", 6.3},
     {"core/estimator/contract", 7},
     {"core/estimator/options", 7.1},
+    {"core/estimator/model_dir", 7.15},
+    {"core/estimator/checkpoint/objects", 7.15},
+    {"core/estimator/checkpoint/saved", 7.17},
+    {"core/estimator/checkpoint/rows", 7.18},
     {"core/estimator/checkpoint", 7.2},
     {"core/estimator/checkpoint/warm_start", 7.25},
     {"core/estimator/group", 7.25},
+    {"core/estimator/step/programs", 7.26},
+    {"core/estimator/step/model", 7.28},
     {"core/estimator/step", 7.3},
     {"core/estimator/hooks", 7.4},
     {"core/estimator/evaluate", 7.5},

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "tests/temporary_folder.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 
 namespace tpuest {
 

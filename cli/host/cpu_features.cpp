@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/host/build_info.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 
 namespace tpuest::cli {
 namespace {

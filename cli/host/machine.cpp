@@ -11,7 +11,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

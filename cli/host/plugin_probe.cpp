@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "core/backend/pjrt/client.h"
-#include "core/base/child_process.h"
 #include "core/base/error.h"
+#include "core/base/process/child_process.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

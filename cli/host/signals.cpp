@@ -7,7 +7,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 
 namespace tpuest::cli {
 namespace {
@@ -21,7 +21,7 @@ std::atomic<int> overdue_code = kTerminatedCode;
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
 // Handlers run on a stack of their own: while the main thread computes, its stack pointer may be
-// oneDNN's for other uses (core/backend/cpu/threads.cpp).
+// oneDNN's for other uses (core/backend/threads.cpp).
 alignas(16) std::array<char, size_t{1} << 16> handlers_stack;
 
 struct NamedSignal {

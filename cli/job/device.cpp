@@ -4,7 +4,7 @@
 
 #include "cli/job/job.h"
 #include "core/base/error.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 #include "models/zoo.h"
 
 namespace tpuest::cli {

@@ -8,9 +8,9 @@
 
 #include "cli/job/export_args.h"
 #include "cli/job/job.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/base/faults.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/input_partition.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 #include "data/sources/live_source.h"

@@ -14,7 +14,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
 #include "cli/shell/tables.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/bundle.h"
 

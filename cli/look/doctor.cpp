@@ -14,9 +14,9 @@
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 
 namespace tpuest::cli {
 namespace {

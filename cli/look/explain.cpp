@@ -17,7 +17,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "cli/job/job.h"
 #include "cli/run/session.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/estimator/estimator.h"
 

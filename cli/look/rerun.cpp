@@ -4,10 +4,10 @@
 
 #include "cli/job/job.h"
 #include "cli/run/record/folder.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/checkpoint_name.h"
-#include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/increment.h"
 

@@ -4,9 +4,9 @@
 #include "cli/many/commands.h"
 #include "cli/run/record/folder.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/checkpoint_name.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

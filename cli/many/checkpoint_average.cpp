@@ -4,8 +4,8 @@
 #include <set>
 
 #include "core/base/faults.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/slot_names.h"
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/objects/slot_names.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/object_graph.h"
 

@@ -12,7 +12,7 @@
 #include "cli/run/record/folds.h"
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -7,10 +7,10 @@
 #include "cli/run/record/json.h"
 #include "cli/run/record/series.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/metrics_log.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/metrics_log.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

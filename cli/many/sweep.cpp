@@ -14,7 +14,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
 #include "config/tree.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
 

@@ -9,7 +9,7 @@
 #include "cli/prepare/convert_keras.h"
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "data/images/shape_folder.h"
 #include "data/images/shapes.h"

@@ -5,7 +5,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
 #include "core/base/text.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
 #include "core/io/bundle.h"
 #include "core/nn/global_step.h"
 #include "core/ops/all_ops.h"

@@ -3,7 +3,7 @@
 #include "cli/job/recipes.h"
 #include "cli/prepare/commands.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "models/model_files.h"
 

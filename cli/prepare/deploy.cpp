@@ -14,8 +14,8 @@
 #include "cli/run/process.h"
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
-#include "core/base/child_process.h"
-#include "core/base/files.h"
+#include "core/base/process/child_process.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -10,7 +10,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
 #include "config/scalars.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

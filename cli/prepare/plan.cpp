@@ -17,10 +17,10 @@
 #include "cli/shell/console.h"
 #include "cli/shell/json.h"
 #include "core/backend/cpu/program.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/contract/filled_up.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/programs/step_program.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 

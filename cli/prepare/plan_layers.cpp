@@ -1,7 +1,7 @@
 #include "cli/prepare/plan_layers.h"
 
-#include "core/backend/row_table.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/backend/rows/row_table.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/graph/cut.h"
 #include "core/graph/flops.h"
 

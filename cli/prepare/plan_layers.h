@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/row_keeping.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/backend/rows/row_keeping.h"
+#include "core/estimator/step/model/model_builder.h"
 
 namespace tpuest::cli {
 

@@ -16,10 +16,10 @@
 #include "cli/run/untrained.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/hooks/hook_factory.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/estimator/options/eval_name.h"
 #include "core/io/checkpoint_state.h"
 

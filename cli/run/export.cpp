@@ -11,8 +11,8 @@
 #include "cli/run/session.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/estimator/options/export_options.h"
 #include "data/pipeline/serving.h"
 

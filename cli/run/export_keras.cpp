@@ -4,10 +4,10 @@
 
 #include "cli/job/job.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
 #include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/model_dir/model_dir.h"
+#include "core/estimator/step/model/model_builder.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 #include "models/keras/compile_config.h"

@@ -10,7 +10,7 @@
 #include "cli/run/record/folder.h"
 #include "cli/run/session.h"
 #include "cli/shell/json.h"
-#include "core/base/heap.h"
+#include "core/base/process/heap.h"
 
 namespace tpuest::cli {
 namespace {

@@ -18,10 +18,10 @@
 #include "cli/job/job.h"
 #include "cli/run/process.h"
 #include "cli/run/session.h"
-#include "core/base/child_process.h"
 #include "core/base/clock.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/child_process.h"
+#include "core/base/process/files.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/hosts/shares.h"
 

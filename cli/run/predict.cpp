@@ -15,7 +15,7 @@
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
 #include "cli/shell/output_file.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/estimator/hooks/hook_factory.h"
 #include "data/pipeline/input_fn.h"

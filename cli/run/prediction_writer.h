@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/estimator/estimator.h"
 
 namespace tpuest::cli {

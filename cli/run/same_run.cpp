@@ -10,9 +10,9 @@
 #include "cli/shell/json.h"
 #include "config/flatten.h"
 #include "core/backend/cpu/program.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 

@@ -16,10 +16,10 @@
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"
 #include "config/diagnostics.h"
-#include "core/base/write_permit.h"
-#include "core/estimator/checkpoint/checkpoint_name.h"
+#include "core/base/process/write_permit.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/hooks/hook_factory.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
 #include "core/hosts/group.h"
 #include "core/hosts/launch.h"
 

@@ -19,7 +19,7 @@
 #include "cli/run/tf_config.h"
 #include "cli/shell/common_flags.h"
 #include "cli/shell/json.h"
-#include "core/base/heap.h"
+#include "core/base/process/heap.h"
 #include "core/estimator/hooks/hook_factory.h"
 
 namespace tpuest::cli {

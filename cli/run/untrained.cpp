@@ -3,8 +3,8 @@
 #include <variant>
 
 #include "cli/job/job.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "cli/shell/report.h"
 #include "cli/shell/terminal.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
 #include "core/base/path_scheme.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -13,7 +13,7 @@
 
 #include "cli/shell/terminal.h"
 #include "core/base/error.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

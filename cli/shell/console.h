@@ -10,8 +10,8 @@
 #include "cli/shell/invocation.h"
 #include "cli/shell/log_events.h"
 #include "core/base/clock.h"
-#include "core/base/files.h"
 #include "core/base/log.h"
+#include "core/base/process/files.h"
 #include "core/estimator/contract/hooks.h"
 
 namespace tpuest::cli {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 
 namespace tpuest::cli {
 

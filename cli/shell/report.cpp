@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "cli/shell/json.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

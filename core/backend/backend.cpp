@@ -3,9 +3,9 @@
 #include <cstring>
 #include <utility>
 
-#include "core/backend/row_set.h"
-#include "core/backend/row_sights.h"
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_set.h"
+#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_table.h"
 
 namespace tpuest {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/backend/partition.h"
-#include "core/backend/row_keeping.h"
+#include "core/backend/rows/row_keeping.h"
 #include "core/base/step_trace.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
-#include "core/backend/row_owners.h"
+#include "core/backend/rows/row_owners.h"
 
 namespace tpuest {
 

@@ -4,9 +4,8 @@
 
 #include <cstdio>
 
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/evaluations.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/eval_listener.h"
 #include "core/estimator/evaluate/evaluator.h"
 #include "core/estimator/evaluate/predictor.h"
@@ -15,6 +14,7 @@
 #include "core/estimator/follower.h"
 #include "core/estimator/group/group_rows.h"
 #include "core/estimator/in_memory_evaluator.h"
+#include "core/estimator/model_dir/evaluations.h"
 #include "core/estimator/options/python_config.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/estimator_context.h"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/evaluations.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/evaluations.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/estimator/train/trainer.h"
 #include "core/io/checkpoint_state.h"
 

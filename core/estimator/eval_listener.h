@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/checkpoint/evaluations.h"
 #include "core/estimator/contract/hooks.h"
 #include "core/estimator/eval_runner.h"
+#include "core/estimator/model_dir/evaluations.h"
 
 namespace tpuest {
 

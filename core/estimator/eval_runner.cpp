@@ -1,8 +1,8 @@
 #include "core/estimator/eval_runner.h"
 
-#include "core/base/heap.h"
+#include "core/base/process/heap.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/metrics_log.h"
+#include "core/estimator/model_dir/metrics_log.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "core/estimator/checkpoint/best_checkpoints.h"
 #include "core/estimator/evaluate/evaluator.h"
 #include "core/estimator/export/exporter.h"
 #include "core/estimator/export/saved_model_writer.h"
+#include "core/estimator/model_dir/best_checkpoints.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/train_and_evaluate.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/io/checkpoint_state.h"
 

@@ -3,9 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/heap.h"
-#include "core/estimator/checkpoint/metrics_log.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/heap.h"
+#include "core/estimator/model_dir/metrics_log.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/estimator/checkpoint/row_tables.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/estimator/step/input_partition.h"

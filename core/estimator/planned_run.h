@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "core/backend/partition.h"
-#include "core/estimator/checkpoint/train_goal.h"
+#include "core/estimator/checkpoint/saved/train_goal.h"
 #include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/step/estimator_context.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
 
 namespace tpuest {
 

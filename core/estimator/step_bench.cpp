@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/infeed.h"

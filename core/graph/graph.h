@@ -118,7 +118,7 @@ class Node {
 
 // A resource variable: a VarHandleOp, one ReadVariableOp that all uses share, its initial value.
 // An attribute of lookups that an update makes of the rows that it writes. Where processes share a
-// table (core/backend/row_owners.h) each needs those that it owns. No file has it.
+// table (core/backend/rows/row_owners.h) each needs those that it owns. No file has it.
 inline constexpr std::string_view kOwnRows = "_own_rows";
 // The name of a table, an attribute of what gathers the numbers and gradients of its rows from all
 // replicas for its update alone: each process needs those of the rows that it owns. No file has it.

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/proto.h"
 #include "core/io/protos.h"

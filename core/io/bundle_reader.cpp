@@ -4,7 +4,7 @@
 #include <mutex>
 #include <set>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/bundle.h"
 #include "core/io/crc32c.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/bundle.h"
 #include "core/io/crc32c.h"
 #include "core/io/data_shard.h"

@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/base/interrupt.h"
-#include "core/base/system_error.h"
+#include "core/base/process/interrupt.h"
+#include "core/base/process/system_error.h"
 
 namespace tpuest {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/whole_number.h"
 #include "core/io/bundle.h"
 #include "core/io/proto.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/base/system_error.h"
+#include "core/base/process/system_error.h"
 
 namespace tpuest {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 
 namespace tpuest {
 

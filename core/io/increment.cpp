@@ -4,7 +4,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/crc32c.h"

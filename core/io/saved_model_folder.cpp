@@ -1,6 +1,6 @@
 #include "core/io/saved_model_folder.h"
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 
 namespace tpuest {
 

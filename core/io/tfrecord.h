@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/byte_stream.h"
 
 namespace tpuest {

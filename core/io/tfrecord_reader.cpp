@@ -1,5 +1,5 @@
 #include "core/base/error.h"
-#include "core/base/mapping.h"
+#include "core/base/process/mapping.h"
 #include "core/io/crc32c.h"
 #include "core/io/stream_window.h"
 #include "core/io/tfrecord.h"

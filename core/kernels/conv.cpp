@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/kernels/activation.h"
+#include "core/kernels/isa/activation.h"
 #include "core/kernels/onednn.h"
 
 namespace tpuest {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "core/kernels/conv_shape.h"
+#include "core/kernels/isa/conv_shape.h"
 #include "core/tensor/dtype.h"
 
 namespace tpuest {

@@ -2,7 +2,7 @@
 // Convolution as its formula says: for double, which oneDNN lacks, and to compare with.
 // T is float or double; shapes as in conv.h.
 
-#include "core/kernels/conv_shape.h"
+#include "core/kernels/isa/conv_shape.h"
 
 namespace tpuest {
 

@@ -5,7 +5,7 @@
 #include <omp.h>
 
 #include "core/base/error.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 
 namespace tpuest::onednn {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 
 namespace tpuest {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "core/graph/flops.h"
 #include "core/graph/gradient.h"
-#include "core/kernels/activation.h"
+#include "core/kernels/isa/activation.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/hlo_math.h"
 #include "core/ops/shape_rules.h"

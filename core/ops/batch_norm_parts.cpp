@@ -1,7 +1,7 @@
 #include "core/ops/batch_norm_parts.h"
 
 #include "core/graph/gradient.h"
-#include "core/kernels/batch_norm.h"
+#include "core/kernels/isa/batch_norm.h"
 #include "core/ops/hlo_math.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/windows.h"

@@ -2,7 +2,7 @@
 
 #include "core/graph/flops.h"
 #include "core/graph/gradient.h"
-#include "core/kernels/bias.h"
+#include "core/kernels/isa/bias.h"
 #include "core/ops/array.h"
 #include "core/ops/hlo_math.h"
 #include "core/ops/shape_rules.h"

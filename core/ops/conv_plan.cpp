@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "core/kernels/bias.h"
-#include "core/kernels/cast.h"
 #include "core/kernels/conv.h"
 #include "core/kernels/conv_plain.h"
-#include "core/kernels/depthwise.h"
 #include "core/kernels/gemm.h"
+#include "core/kernels/isa/bias.h"
+#include "core/kernels/isa/cast.h"
+#include "core/kernels/isa/depthwise.h"
 #include "core/ops/windows.h"
 
 namespace tpuest::ops {

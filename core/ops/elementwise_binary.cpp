@@ -1,8 +1,8 @@
 // Functions of two arguments.
 
 #include "core/graph/flops.h"
-#include "core/kernels/binary.h"
 #include "core/kernels/broadcast.h"
+#include "core/kernels/isa/binary.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
 #include "core/ops/bits.h"

@@ -4,8 +4,8 @@
 
 #include "core/backend/hlo/lower.h"
 #include "core/graph/flops.h"
-#include "core/kernels/binary.h"
 #include "core/kernels/broadcast.h"
+#include "core/kernels/isa/binary.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/shape_rules.h"

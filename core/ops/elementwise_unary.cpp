@@ -4,8 +4,8 @@
 #include <numbers>
 
 #include "core/graph/flops.h"
-#include "core/kernels/cast.h"
-#include "core/kernels/unary.h"
+#include "core/kernels/isa/cast.h"
+#include "core/kernels/isa/unary.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/elementwise_hlo.h"
 #include "core/ops/shape_rules.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/kernels/fused_batch_norm.h"
+#include "core/kernels/isa/fused_batch_norm.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/windows.h"
 

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "core/backend/bind.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
 #include "core/graph/write/tables.h"

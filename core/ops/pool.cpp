@@ -2,7 +2,7 @@
 
 #include "core/graph/flops.h"
 #include "core/graph/gradient.h"
-#include "core/kernels/pool.h"
+#include "core/kernels/isa/pool.h"
 #include "core/ops/conv_hlo.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/windows.h"

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "core/graph/flops.h"
-#include "core/kernels/reduce.h"
+#include "core/kernels/isa/reduce.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/hlo_math.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/kernels/binary.h"
+#include "core/kernels/isa/binary.h"
 #include "core/kernels/random_fill.h"
 #include "core/ops/array.h"
 #include "core/ops/bits.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 #include "core/graph/graph.h"
 
 namespace tpuest::ops {

@@ -4,7 +4,7 @@
 
 #include "core/graph/flops.h"
 #include "core/graph/gradient.h"
-#include "core/kernels/softmax.h"
+#include "core/kernels/isa/softmax.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/hlo_math.h"

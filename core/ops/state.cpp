@@ -7,11 +7,11 @@
 #include <span>
 #include <string>
 
-#include "core/backend/row_set.h"
-#include "core/backend/row_sights.h"
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_set.h"
+#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_table.h"
 #include "core/graph/flops.h"
-#include "core/kernels/binary.h"
+#include "core/kernels/isa/binary.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"

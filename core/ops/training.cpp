@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "core/graph/flops.h"
-#include "core/kernels/optimizer.h"
+#include "core/kernels/isa/optimizer.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/training_hlo.h"
 #include "core/ops/update_bounds.h"

@@ -1,7 +1,7 @@
 // Adagrad and Ftrl, on whole variables and on some of their rows.
 
 #include "core/graph/flops.h"
-#include "core/kernels/optimizer.h"
+#include "core/kernels/isa/optimizer.h"
 #include "core/ops/shape_rules.h"
 #include "core/ops/training.h"
 #include "core/ops/training_hlo.h"

@@ -1,7 +1,7 @@
 #pragma once
 // The bounds of the ops that write variables (core/graph/update_bounds.h), each with the reason why
 // kSureSteps = 4096 updates within them stay below float's largest number, 3.4e38. The formulas are
-// those of core/kernels/optimizer.h.
+// those of core/kernels/isa/optimizer.h.
 
 #include "core/graph/update_bounds.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/graph/graph.h"
-#include "core/kernels/conv_shape.h"
+#include "core/kernels/isa/conv_shape.h"
 
 namespace tpuest::ops {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/base/system_error.h"
+#include "core/base/process/system_error.h"
 #include "core/io/byte_stream.h"
 
 namespace tpuest {

@@ -1,6 +1,6 @@
 #include "data/examples/convert.h"
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/tfrecord.h"
 #include "data/examples/example_encoder.h"
 #include "data/examples/parse_example_text.h"

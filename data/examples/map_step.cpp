@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/base/text.h"
-#include "core/kernels/cast.h"
 #include "core/kernels/fingerprint.h"
+#include "core/kernels/isa/cast.h"
 #include "core/nn/formula/formula.h"
 
 namespace tpuest {

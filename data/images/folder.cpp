@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/kernels/fingerprint.h"
 #include "data/images/folder_list.h"

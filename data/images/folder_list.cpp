@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/images/image.h"
 

@@ -1,6 +1,6 @@
 #include "data/images/shape_folder.h"
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/images/image.h"
 #include "data/images/record_key.h"
 #include "data/images/shapes.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/images/image.h"
 #include "data/examples/column_plan.h"
 #include "data/examples/map_step.h"

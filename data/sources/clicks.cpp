@@ -5,7 +5,7 @@
 #include <array>
 #include <iterator>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/random.h"
 #include "data/draws.h"
 

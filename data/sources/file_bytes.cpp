@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/mapping.h"
+#include "core/base/process/mapping.h"
 #include "core/io/byte_stream.h"
 #include "data/source.h"
 

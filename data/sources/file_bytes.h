@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "data/source_options.h"
 
 namespace tpuest {

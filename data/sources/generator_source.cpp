@@ -8,8 +8,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/child_process.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/child_process.h"
+#include "core/base/process/interrupt.h"
 #include "core/base/text.h"
 #include "core/io/crc32c.h"
 #include "core/io/tfrecord.h"

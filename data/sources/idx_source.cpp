@@ -2,7 +2,7 @@
 // uint8), the number of dimensions, each dimension as a big-endian uint32, and the elements. Plain
 // or gzip, told by the first bytes.
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/byte_stream.h"
 #include "core/tensor/limits.h"
 #include "data/sources/open_source.h"

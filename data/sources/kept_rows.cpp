@@ -28,7 +28,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/kernels/fingerprint.h"
 
 namespace tpuest {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "data/at_least.h"
 #include "data/sources/libsvm_rows.h"
 #include "data/sources/line_files.h"

@@ -15,7 +15,7 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 #include "core/base/text.h"
 #include "core/io/byte_stream.h"
 #include "core/io/crc32c.h"

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 #include "core/base/text.h"
 #include "data/sources/kept_rows.h"
 #include "data/sources/open_source.h"

@@ -20,7 +20,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/zip/zip.h"
 #include "models/keras/learned.h"

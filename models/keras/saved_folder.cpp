@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/object_graph.h"
 #include "core/io/wire.h"
 

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernels/activation.h"
-#include "core/kernels/bias.h"
 #include "core/kernels/conv.h"
 #include "core/kernels/gemm.h"
-#include "core/kernels/pool.h"
-#include "core/kernels/softmax.h"
-#include "core/kernels/unary.h"
+#include "core/kernels/isa/activation.h"
+#include "core/kernels/isa/bias.h"
+#include "core/kernels/isa/pool.h"
+#include "core/kernels/isa/softmax.h"
+#include "core/kernels/isa/unary.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {

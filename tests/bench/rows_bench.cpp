@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 
 namespace tpuest {
 namespace {

@@ -2,14 +2,14 @@
 // both instruction sets and dtypes: over all bit patterns, then over the sizes that models have.
 //   build/release/tests/bench/ulps [COUNT [SEED]]
 
-#include "tests/core/kernels/ulps.h"
+#include "tests/core/kernels/isa/ulps.h"
 
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <string_view>
 
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 
 namespace tpuest::ulps {
 namespace {

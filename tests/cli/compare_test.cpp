@@ -8,8 +8,8 @@
 
 #include "cli/job/job.h"
 #include "cli/run/record/checkpoint_fingerprint.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/temporary_folder.h"

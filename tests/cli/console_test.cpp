@@ -13,7 +13,7 @@
 #include "cli/run/session.h"
 #include "cli/shell/guarded.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest::cli {

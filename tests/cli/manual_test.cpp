@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/job/job.h"
 #include "cli/manual/pages.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -10,7 +10,7 @@
 #include "cli/prepare/migrate/numbers.h"
 #include "cli/prepare/migrate/optimizer.h"
 #include "cli/prepare/migrate/sequential.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest::cli {

@@ -5,7 +5,7 @@
 #include "cli/job/job.h"
 #include "cli/prepare/plan_report.h"
 #include "cli/shell/tables.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 #include "tests/temporary_folder.h"

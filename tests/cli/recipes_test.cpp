@@ -7,7 +7,7 @@
 #include "cli/prepare/deploy_files.h"
 #include "cli/shell/invocation.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 
 namespace tpuest::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "cli/job/job.h"
-#include "core/base/files.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/base/process/files.h"
+#include "core/estimator/step/model/model_builder.h"
 #include "core/graph/write/graphdef.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"

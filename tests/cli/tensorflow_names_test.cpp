@@ -7,7 +7,7 @@
 
 #include "cli/job/job.h"
 #include "config/diagnostics.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

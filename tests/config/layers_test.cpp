@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/config/sample_job.h"
 #include "tests/temporary_folder.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/examples/example.h"
 #include "core/io/tfrecord.h"
 #include "data/pipeline/input_fn.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest::fuzz {

@@ -13,7 +13,7 @@
 #include "config/formula/expression.h"
 #include "config/scalars.h"
 #include "config/yaml_reader.h"
-#include "core/estimator/checkpoint/checkpoint_name.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
 #include "core/estimator/options/iterations_per_loop.h"
 #include "core/graph/tensor_name.h"
 #include "core/io/checkpoint_state.h"

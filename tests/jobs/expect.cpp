@@ -8,7 +8,7 @@
 #include <optional>
 #include <sstream>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest {

@@ -154,7 +154,7 @@ VALUES = {
 TIME = "only time shows it, and a test that waits would be slow or unsure"
 GPU = "only a plugin of a GPU is told of it (group_devices.yaml)"
 SPEED = "how the work is split, or read ahead; the values and their order do not depend on it"
-PLUGIN = "it takes a library (tests/core/estimator/plugin_hook_test.cpp)"
+PLUGIN = "it takes a library (tests/core/estimator/hooks/plugin_hook_test.cpp)"
 EXCEPTIONS = {
     "version": "only 1 is legal",
     "CheckpointSaverListener type": "the only listener",

@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/jobs/expect.h"
 #include "tests/jobs/process.h"
 

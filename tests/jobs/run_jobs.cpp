@@ -83,7 +83,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "tests/jobs/job_case.h"
 #include "tests/jobs/run_case.h"

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "tests/jobs/job_case.h"
 #include "tests/jobs/run_case.h"

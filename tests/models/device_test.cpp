@@ -9,7 +9,7 @@
 #include "core/backend/cpu/program.h"
 #include "core/backend/pjrt/program.h"
 #include "core/estimator/checkpoint/variables.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 #include "core/ops/all_ops.h"
 #include "models/zoo.h"
 #include "tests/cpu_plugin.h"

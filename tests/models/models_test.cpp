@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 #include "models/zoo.h"
 #include "tests/core/nn/session.h"
 

@@ -8,9 +8,9 @@
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/slot_names.h"
+#include "core/estimator/checkpoint/objects/slot_names.h"
 #include "core/io/increment.h"
 #include "core/io/object_graph.h"
 

@@ -5,7 +5,7 @@
 #include "cli/look/inspect/tensor_statistics.h"
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/graph/read/saved_model.h"
 #include "core/io/bundle.h"

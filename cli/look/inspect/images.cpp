@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/images/image.h"
 #include "data/images/folder_list.h"

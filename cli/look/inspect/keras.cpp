@@ -3,7 +3,7 @@
 #include <map>
 
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "models/keras/keras_file.h"
 

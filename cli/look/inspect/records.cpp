@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/record_check.h"
 #include "core/io/tfrecord.h"

@@ -6,7 +6,7 @@
 #include "cli/shell/json.h"
 #include "cli/shell/tables.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/row_seen.h"
+#include "core/estimator/checkpoint/rows/row_seen.h"
 #include "core/io/row_names.h"
 
 namespace tpuest::cli {

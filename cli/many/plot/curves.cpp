@@ -7,7 +7,7 @@
 #include "cli/run/record/folder.h"
 #include "cli/run/record/series.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/events/event_reader.h"
 

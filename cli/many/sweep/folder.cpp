@@ -6,7 +6,7 @@
 #include "cli/run/record/json.h"
 #include "cli/shell/json.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/crc32c.h"
 
 namespace tpuest::cli {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cli/many/sweep/trials.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/estimator/contract/metric_order.h"
 
 namespace tpuest::cli {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 
 namespace tpuest::cli {
 namespace {

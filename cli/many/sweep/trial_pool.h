@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/base/child_process.h"
+#include "core/base/process/child_process.h"
 
 namespace tpuest::cli {
 

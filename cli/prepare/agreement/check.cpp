@@ -12,10 +12,10 @@
 #include "cli/prepare/migrate/csv_lines.h"
 #include "cli/prepare/migrate/elements.h"
 #include "core/backend/cpu/program.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/checkpoint/variables.h"
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/programs/step_program.h"
 #include "core/ops/all_ops.h"
 #include "data/pipeline/input_fn.h"
 

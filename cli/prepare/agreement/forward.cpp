@@ -8,9 +8,9 @@
 #include "cli/prepare/migrate/normalization.h"
 #include "core/backend/bind.h"
 #include "core/backend/cpu/program.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/step/host_graph.h"
+#include "core/estimator/step/programs/host_graph.h"
 #include "core/graph/bound_op.h"
 
 namespace tpuest::cli {

@@ -6,7 +6,7 @@
 
 #include "cli/prepare/migrate/elements.h"
 #include "config/scalars.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/io/events/event_reader.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/object_graph.h"

@@ -9,9 +9,9 @@
 #include "cli/run/record/folder.h"
 #include "cli/run/record/json.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest::cli {

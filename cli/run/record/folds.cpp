@@ -7,9 +7,9 @@
 
 #include "cli/run/record/folder.h"
 #include "cli/shell/json.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 namespace {

@@ -1,8 +1,8 @@
 #include "cli/run/record/json.h"
 
 #include "cli/shell/json.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 

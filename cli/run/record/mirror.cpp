@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
-#include "core/base/write_permit.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/base/process/write_permit.h"
 #include "core/estimator/export/export_folder.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"

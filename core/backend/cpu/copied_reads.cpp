@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 #include "core/base/text.h"
 
 namespace tpuest {

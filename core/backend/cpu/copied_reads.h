@@ -2,7 +2,7 @@
 // Reads of whole variables that are copies.
 
 #include "core/backend/plan.h"
-#include "core/backend/row_keeping.h"
+#include "core/backend/rows/row_keeping.h"
 #include "core/graph/graph.h"
 
 namespace tpuest {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 #include "core/graph/update_bounds.h"
 
 namespace tpuest {

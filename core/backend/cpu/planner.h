@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/backend/backend.h"
-#include "core/backend/cpu/replica_gather.h"
-#include "core/backend/cpu/row_fetch.h"
+#include "core/backend/cpu/exchange/replica_gather.h"
+#include "core/backend/cpu/exchange/row_fetch.h"
 #include "core/backend/plan.h"
 #include "core/backend/schedule.h"
 #include "core/backend/stages.h"

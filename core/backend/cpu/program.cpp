@@ -16,8 +16,8 @@
 #include "core/backend/cpu/program_variables.h"
 #include "core/backend/cpu/shared_sums.h"
 #include "core/backend/cpu/sum.h"
-#include "core/backend/cpu/threads.h"
 #include "core/backend/cpu/update_gate.h"
+#include "core/backend/threads.h"
 
 namespace tpuest {
 namespace {

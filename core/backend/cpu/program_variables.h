@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/backend/backend.h"
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 #include "core/graph/graph.h"
 
 namespace tpuest {

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <limits>
 
-#include "core/backend/message.h"
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
+#include "core/base/message.h"
 #include "core/graph/update_bounds.h"
-#include "core/kernels/optimizer.h"
+#include "core/kernels/isa/optimizer.h"
 
 namespace tpuest {
 namespace {

@@ -17,7 +17,7 @@
 #include "core/backend/backend.h"
 #include "core/backend/collective.h"
 #include "core/backend/cpu/planner.h"
-#include "core/backend/cpu/threads.h"
+#include "core/backend/threads.h"
 
 namespace tpuest {
 

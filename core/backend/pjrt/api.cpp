@@ -8,7 +8,7 @@
 
 #include "core/backend/pjrt/compile_message.h"
 #include "core/backend/pjrt/log.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest {

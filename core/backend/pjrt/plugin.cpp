@@ -7,9 +7,9 @@
 #include <array>
 #include <cstdlib>
 
-#include "core/base/child_process.h"
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/child_process.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 
 namespace tpuest {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/base/error.h"
-#include "core/base/interrupt.h"
+#include "core/base/process/interrupt.h"
 
 #ifdef TPUEST_HAS_RE2
 #include <re2/re2.h>

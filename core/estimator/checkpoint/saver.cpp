@@ -32,12 +32,11 @@
 //     once it is no longer named.
 //   - The files of a checkpoint without an index are nobody's; Save removes them if it throws.
 //   - Two runs with the same variables and ResumePoint write the same bytes: no clock is in them.
-// On a mounted bucket, whose files may have no temporary names (core/base/mounted.h), the order
-// alone commits: all of this is written under its own name, and the index is read back before it is
-// named, and before anything is removed.
-// Of what drops out of kept_, one checkpoint for every keep_checkpoint_every_n_hours stays on disk,
-// as in tf.train.Saver, and so does what keep_best has kept. Without keep_checkpoint_max all stay,
-// and the state file names the last alone.
+// On a mounted bucket, whose files may have no temporary names (core/base/process/mounted.h), the
+// order alone commits: all of this is written under its own name, and the index is read back before
+// it is named, and before anything is removed. Of what drops out of kept_, one checkpoint for every
+// keep_checkpoint_every_n_hours stays on disk, as in tf.train.Saver, and so does what keep_best has
+// kept. Without keep_checkpoint_max all stay, and the state file names the last alone.
 
 #include "core/estimator/checkpoint/saver.h"
 
@@ -48,13 +47,13 @@
 #include <utility>
 
 #include "core/backend/table_lines.h"
-#include "core/base/files.h"
-#include "core/base/mounted.h"
-#include "core/estimator/checkpoint/best_checkpoints.h"
-#include "core/estimator/checkpoint/leftovers.h"
-#include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/checkpoint/row_entries.h"
-#include "core/estimator/checkpoint/row_seen.h"
+#include "core/base/process/files.h"
+#include "core/base/process/mounted.h"
+#include "core/estimator/checkpoint/rows/row_entries.h"
+#include "core/estimator/checkpoint/rows/row_seen.h"
+#include "core/estimator/model_dir/best_checkpoints.h"
+#include "core/estimator/model_dir/leftovers.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/graph/write/meta_graph.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"

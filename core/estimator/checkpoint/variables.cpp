@@ -4,10 +4,10 @@
 #include <new>
 #include <set>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/object_values.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
+#include "core/estimator/checkpoint/saved/object_values.h"
 #include "core/io/bundle.h"
 #include "core/io/row_names.h"
 #include "core/io/slice_order.h"

@@ -8,7 +8,7 @@
 
 #include "core/backend/backend.h"
 #include "core/base/log.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 
 namespace tpuest {
 

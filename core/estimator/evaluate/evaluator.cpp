@@ -3,14 +3,14 @@
 #include <cstring>
 #include <ctime>
 
-#include "core/backend/row_table.h"
-#include "core/base/files.h"
+#include "core/backend/rows/row_table.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/metrics_log.h"
-#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/evaluate/group_batches.h"
 #include "core/estimator/group/group_rows.h"
 #include "core/estimator/hooks/train_hooks.h"
+#include "core/estimator/model_dir/metrics_log.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/nn/global_step.h"
 
 namespace tpuest {

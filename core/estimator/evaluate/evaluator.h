@@ -9,9 +9,9 @@
 #include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
 #include "core/estimator/group/orders.h"
-#include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/infeed.h"
-#include "core/estimator/step/metric_runner.h"
+#include "core/estimator/step/programs/host_call_runner.h"
+#include "core/estimator/step/programs/metric_runner.h"
 #include "core/io/events/event_writer.h"
 
 namespace tpuest {

@@ -9,7 +9,7 @@
 #include "core/estimator/contract/hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
 #include "core/estimator/step/estimator_context.h"
-#include "core/estimator/step/hook_graph.h"
+#include "core/estimator/step/programs/hook_graph.h"
 
 namespace tpuest {
 

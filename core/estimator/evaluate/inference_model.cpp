@@ -20,14 +20,14 @@
 
 #include "core/estimator/evaluate/inference_model.h"
 
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/group/orders.h"
-#include "core/estimator/step/host_call_runner.h"
 #include "core/estimator/step/input_partition.h"
-#include "core/estimator/step/scaffold.h"
+#include "core/estimator/step/model/scaffold.h"
+#include "core/estimator/step/programs/host_call_runner.h"
 
 namespace tpuest {
 namespace {

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/step/distributions.h"
 #include "core/estimator/step/estimator_context.h"
-#include "core/estimator/step/metric_runner.h"
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/programs/metric_runner.h"
+#include "core/estimator/step/programs/step_program.h"
 
 namespace tpuest {
 

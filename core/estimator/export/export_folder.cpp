@@ -7,9 +7,9 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
-#include "core/base/mounted.h"
-#include "core/base/write_permit.h"
+#include "core/base/process/files.h"
+#include "core/base/process/mounted.h"
+#include "core/base/process/write_permit.h"
 #include "core/io/saved_model_folder.h"
 
 namespace tpuest {

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/files.h"
 #include "core/base/log.h"
+#include "core/base/process/files.h"
 
 namespace tpuest {
 

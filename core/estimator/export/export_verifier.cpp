@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/export/signatures.h"
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/scaffold.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/model/scaffold.h"
+#include "core/estimator/step/programs/step_program.h"
 #include "core/graph/read/saved_model.h"
 #include "core/graph/write/meta_graph.h"
 

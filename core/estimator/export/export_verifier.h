@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/step/estimator_context.h"
 
 namespace tpuest {

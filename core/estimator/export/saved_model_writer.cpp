@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/export/export_folder.h"
 #include "core/estimator/export/export_verifier.h"
-#include "core/estimator/step/int64_check.h"
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/scaffold.h"
+#include "core/estimator/step/model/int64_check.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/model/scaffold.h"
 #include "core/io/row_names.h"
 #include "core/io/saved_model_folder.h"
 #include "core/nn/columns/table_rows.h"

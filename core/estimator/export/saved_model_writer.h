@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/export/signatures.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/graph/write/meta_graph.h"

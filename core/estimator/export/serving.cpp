@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "core/base/text.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
 #include "core/ops/elementwise.h"
 
 namespace tpuest {

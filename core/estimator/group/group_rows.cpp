@@ -5,9 +5,9 @@
 #include <memory>
 #include <utility>
 
-#include "core/backend/guest_rows.h"
+#include "core/backend/rows/guest_rows.h"
 #include "core/backend/table_lines.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 
 namespace tpuest {
 namespace {

@@ -1,10 +1,11 @@
 #pragma once
-// Tables whose rows the processes of a group share (core/backend/row_owners.h).
+// Tables whose rows the processes of a group share (core/backend/rows/row_owners.h).
 //
 //   Start, Evaluate, Predict   the chief deals the rows of its tables out: each worker makes the
 //                              tables that the chief has, and gets its own rows in pieces; for
 //                              training also what is counted and noted of them
-//   Steps, Batch               rows of others are guests (core/backend/cpu/row_fetch.h); each
+//   Steps, Batch               rows of others are guests (core/backend/cpu/exchange/row_fetch.h);
+//   each
 //                              process counts and notes its own
 //   RowLines, CountLines, RowValues
 //                              between those, the chief reads rows of the workers, and what is
@@ -18,7 +19,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
-#include "core/backend/row_owners.h"
+#include "core/backend/rows/row_owners.h"
 #include "core/estimator/group/orders.h"
 #include "core/graph/graph.h"
 #include "core/hosts/group.h"

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "core/base/files.h"
-#include "core/base/system_error.h"
+#include "core/base/process/files.h"
+#include "core/base/process/system_error.h"
 #include "core/base/text.h"
 #include "core/io/crc32c.h"
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/backend/message.h"
+#include "core/base/message.h"
 #include "core/kernels/fingerprint.h"
 
 namespace tpuest {

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/backend/row_owners.h"
+#include "core/backend/rows/row_owners.h"
 #include "core/estimator/contract/contract.h"
 #include "core/hosts/group.h"
 

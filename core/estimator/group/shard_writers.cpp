@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/backend/message.h"
-#include "core/backend/row_table.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/checkpoint/row_entries.h"
+#include "core/backend/rows/row_table.h"
+#include "core/base/message.h"
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/rows/row_entries.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/crc32c.h"
 #include "core/io/data_shard.h"
 #include "core/io/row_names.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/nn/formula/formula.h"
 
 namespace tpuest {

@@ -5,11 +5,11 @@
 #include <tuple>
 #include <utility>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
 #include "core/estimator/checkpoint/saver.h"
 #include "core/estimator/hooks/condition_hook.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/events/event_reader.h"
 
 namespace tpuest {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "core/base/child_process.h"
+#include "core/base/process/child_process.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest {
 namespace {

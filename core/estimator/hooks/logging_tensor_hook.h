@@ -9,7 +9,7 @@
 #include "core/estimator/contract/hooks.h"
 #include "core/estimator/hooks/step_timer.h"
 #include "core/estimator/options/hook_options.h"
-#include "core/estimator/step/hook_graph.h"
+#include "core/estimator/step/programs/hook_graph.h"
 
 namespace tpuest {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/estimator/hooks/tpuest_hook.h"
 

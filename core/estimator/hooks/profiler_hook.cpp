@@ -1,6 +1,6 @@
 #include "core/estimator/hooks/profiler_hook.h"
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/estimator/hooks/chrome_trace.h"
 
 namespace tpuest {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/estimator/contract/hooks.h"
-#include "core/estimator/step/hook_graph.h"
+#include "core/estimator/step/programs/hook_graph.h"
 
 namespace tpuest {
 

@@ -9,10 +9,10 @@
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/checkpoint/saver.h"
 #include "core/estimator/contract/hooks.h"
 #include "core/estimator/hooks/step_timer.h"
+#include "core/estimator/model_dir/metrics_log.h"
 #include "core/estimator/options/options.h"
 #include "core/io/events/event_writer.h"
 

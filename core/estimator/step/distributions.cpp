@@ -1,6 +1,6 @@
 #include "core/estimator/step/distributions.h"
 
-#include "core/estimator/step/media_summaries.h"
+#include "core/estimator/step/model/media_summaries.h"
 #include "core/sharding/split.h"
 
 namespace tpuest {

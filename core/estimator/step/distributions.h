@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/programs/step_program.h"
 #include "core/io/events/event.h"
 
 namespace tpuest {

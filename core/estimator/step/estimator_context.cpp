@@ -4,8 +4,8 @@
 #include <random>
 #include <thread>
 
-#include "core/base/interrupt.h"
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/base/process/interrupt.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/contract/filled_up.h"
 #include "core/estimator/step/batch_axis.h"
 #include "core/sharding/batch_size.h"

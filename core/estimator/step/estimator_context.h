@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/backend/collective.h"
-#include "core/backend/row_owners.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/backend/rows/row_owners.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/contract/calls.h"
 #include "core/estimator/options/options.h"
 

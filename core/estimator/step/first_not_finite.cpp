@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "core/estimator/checkpoint/row_tables.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/contract/filled_up.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/programs/step_program.h"
 #include "core/estimator/step/train_step.h"
 
 namespace tpuest {

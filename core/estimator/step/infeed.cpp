@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
 #include "core/estimator/step/train_step.h"
 
 namespace tpuest {

@@ -7,7 +7,7 @@
 #include "core/backend/partition.h"
 #include "core/estimator/options/options.h"
 #include "core/estimator/step/estimator_context.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
 
 namespace tpuest {
 

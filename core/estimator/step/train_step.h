@@ -31,8 +31,8 @@
 #include "core/base/step_trace.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/infeed.h"
-#include "core/estimator/step/model_builder.h"
-#include "core/estimator/step/step_program.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/programs/step_program.h"
 #include "core/io/events/event.h"
 
 namespace tpuest {

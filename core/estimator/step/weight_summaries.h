@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/estimator/step/host_graph.h"
-#include "core/estimator/step/model_builder.h"
+#include "core/estimator/step/model/model_builder.h"
+#include "core/estimator/step/programs/host_graph.h"
 
 namespace tpuest {
 

@@ -2,11 +2,11 @@
 
 #include <numeric>
 
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
-#include "core/estimator/checkpoint/row_seen.h"
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/rows/row_seen.h"
 #include "core/estimator/group/orders.h"
 #include "core/estimator/group/shard_writers.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/estimator/train/group_waits.h"
 #include "core/estimator/train/input_waits.h"
 #include "core/graph/write/graphdef.h"

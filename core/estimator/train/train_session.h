@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/estimator/hooks/train_hooks.h"
-#include "core/estimator/step/hook_graph.h"
+#include "core/estimator/step/programs/hook_graph.h"
 #include "core/estimator/train/train_loop.h"
 
 namespace tpuest {

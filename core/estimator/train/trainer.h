@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/heartbeat.h"
+#include "core/base/process/files.h"
 #include "core/estimator/group/orders.h"
+#include "core/estimator/model_dir/heartbeat.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/train_step.h"
 #include "core/estimator/train/train_session.h"

@@ -19,7 +19,7 @@
 //     table that is kept by rows it has, and updates, those that it owns.
 //   - But for such shards nothing is written; no hook is called, nothing is decided here.
 
-#include "core/estimator/checkpoint/row_seen.h"
+#include "core/estimator/checkpoint/rows/row_seen.h"
 #include "core/estimator/group/group_rows.h"
 #include "core/estimator/group/input_files.h"
 #include "core/estimator/group/orders.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/graph/read/attr_reader.h"
 #include "core/graph/read/function_inliner.h"

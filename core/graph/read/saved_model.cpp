@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/text.h"
 #include "core/graph/read/graph_import.h"
 #include "core/io/bundle.h"

@@ -1,7 +1,7 @@
 #include "core/io/events/event_reader.h"
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/events/event_codec.h"
 
 namespace tpuest {

@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "core/base/mounted.h"
+#include "core/base/process/mounted.h"
 #include "core/io/events/event_codec.h"
 #include "core/io/tfrecord.h"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/events/event.h"
 
 namespace tpuest {

@@ -8,7 +8,7 @@
 
 #include "core/backend/bind.h"
 #include "core/backend/cpu/program.h"
-#include "core/backend/cpu/threads.h"
+#include "core/backend/threads.h"
 #include "tests/core/backend/tiny_ops.h"
 
 namespace tpuest {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/backend/cpu/program.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/estimator/estimator.h"
 #include "core/ops/all_ops.h"
 #include "tests/temporary_folder.h"

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
-#include "core/estimator/checkpoint/model_dir.h"
+#include "core/base/process/files.h"
+#include "core/estimator/model_dir/model_dir.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "tests/temporary_folder.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "core/estimator/checkpoint/evaluations.h"
-#include "core/estimator/checkpoint/metrics_log.h"
 #include "core/estimator/export/serving.h"
+#include "core/estimator/model_dir/evaluations.h"
+#include "core/estimator/model_dir/metrics_log.h"
 #include "core/io/bundle.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/backend/cpu/program.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/graph/bound_op.h"
 #include "core/graph/read/saved_model.h"
 #include "core/ops/all_ops.h"

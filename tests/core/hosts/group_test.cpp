@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/random.h"
 #include "core/hosts/group_sum.h"
 #include "core/sharding/tree.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/base/random.h"
 #include "core/hosts/address.h"
 #include "core/hosts/group.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/temporary_folder.h"
 
 namespace tpuest {

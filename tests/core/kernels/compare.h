@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 #include "core/tensor/tensor.h"
 
 namespace tpuest {

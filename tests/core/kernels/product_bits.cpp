@@ -11,8 +11,8 @@
 
 #include "core/base/error.h"
 #include "core/kernels/conv.h"
-#include "core/kernels/cpu_isa.h"
 #include "core/kernels/gemm.h"
+#include "core/kernels/isa/cpu_isa.h"
 #include "core/tensor/tensor.h"
 #include "tests/core/kernels/compare.h"
 

@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/nn/near.h"
 #include "tests/core/nn/session.h"

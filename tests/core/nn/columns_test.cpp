@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/nn/columns/column_values.h"
 #include "tests/core/nn/near.h"
 #include "tests/core/nn/session.h"

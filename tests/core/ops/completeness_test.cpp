@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <set>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "tests/core/ops/op_checks.h"
 
 namespace tpuest {

@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "core/backend/cpu/program.h"
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/graph/cut.h"
 #include "core/graph/write/tables.h"
 #include "core/ops/array.h"

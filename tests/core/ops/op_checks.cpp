@@ -6,7 +6,7 @@
 
 #include "core/graph/gradient.h"
 #include "core/graph/write/graphdef.h"
-#include "core/kernels/cpu_isa.h"
+#include "core/kernels/isa/cpu_isa.h"
 #include "core/kernels/strided_copy.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/elementwise.h"

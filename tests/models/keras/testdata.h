@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/io/byte_stream.h"
 
 namespace tpuest {

@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/backend/row_table.h"
+#include "core/backend/rows/row_table.h"
 #include "core/base/text.h"
-#include "core/estimator/checkpoint/checkpoint_name.h"
-#include "core/estimator/checkpoint/row_tables.h"
-#include "core/estimator/checkpoint/slot_names.h"
+#include "core/estimator/checkpoint/objects/slot_names.h"
+#include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/estimator/checkpoint/warm_start/warm_start_source.h"
 #include "core/estimator/checkpoint/warm_start/warm_start_variables.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
 #include "core/io/checkpoint_state.h"
 #include "core/io/saved_model_folder.h"
 #include "core/nn/optimizers/moving_average.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/estimator/checkpoint/object_values.h"
-#include "core/estimator/checkpoint/object_variables.h"
-#include "core/estimator/checkpoint/saved_state.h"
+#include "core/estimator/checkpoint/objects/object_variables.h"
+#include "core/estimator/checkpoint/saved/object_values.h"
+#include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/io/slice_order.h"
 #include "core/nn/global_step.h"
 

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/base/files.h"
+#include "core/base/process/files.h"
 #include "core/graph/gradient.h"
 #include "tests/core/nn/near.h"
 #include "tests/core/nn/session.h"

@@ -1,0 +1,315 @@
+#include "core/backend/cpu/exchange/row_fetch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "core/backend/rows/guest_rows.h"
+#include "core/base/error.h"
+
+namespace tpuest {
+namespace {
+
+// Rows begin to end - 1 of those that are asked for of a table.
+struct RowRun {
+  size_t table = 0;
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+// The rows of all tables, so many of each and each of so many bytes, in pieces.
+std::vector<std::vector<RowRun>> PiecesOf(std::span<const size_t> rows,
+                                          std::span<const size_t> bytes) {
+  std::vector<std::vector<RowRun>> pieces;
+  size_t room = 0;
+  for (size_t table = 0; table < rows.size(); ++table) {
+    for (size_t begin = 0; begin < rows[table];) {
+      if (room < bytes[table]) {
+        pieces.emplace_back();
+        room = std::max(kExchangedBytes, bytes[table]);
+      }
+      const size_t end = std::min(rows[table], begin + room / bytes[table]);
+      pieces.back().push_back({.table = table, .begin = begin, .end = end});
+      room -= (end - begin) * bytes[table];
+      begin = end;
+    }
+  }
+  return pieces;
+}
+
+// The tables of the jobs, each once, in their order: in every process the same.
+std::vector<RowTable*> TablesOf(const std::vector<FetchJob>& jobs) {
+  std::vector<RowTable*> tables;
+  for (const FetchJob& job : jobs) {
+    Check(job.rows->column == 0, "others' rows are asked for of weights alone");
+    RowTable* const table = job.rows->table.get();
+    if (std::find(tables.begin(), tables.end(), table) == tables.end()) tables.push_back(table);
+  }
+  return tables;
+}
+
+// A row that is outside of the table is left to the lookup, which says so.
+template <class T>
+void AddGuests(const void* ids, int64_t n, RowTable& table) {
+  const T* const numbers = static_cast<const T*>(ids);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t row = numbers[i];
+    if (row >= 0 && row < table.rows() && !table.IsOwn(row)) table.AddGuest(row);
+  }
+}
+
+// In the chief alone: the others are between two orders.
+void AskOwners(RowTable& table) {
+  GuestRows& guests = table.guests();
+  if (guests.rows.empty()) return;
+  const std::vector<bool> written =
+      table.owners()->Read(table.variables().front().name, table.rows(), guests.rows, table.width(),
+                           guests.values.data());
+  std::copy(written.begin(), written.end(), guests.written.begin());
+}
+
+}  // namespace
+
+// What one phase asks for. The questions of several may be on their way, then their answers.
+class RowFetches::Fetch {
+ public:
+  Fetch(const std::vector<FetchJob>& jobs, int replicas, const AtFn& at, Collective* collective)
+      : jobs_(jobs), replicas_(replicas), at_(at), collective_(collective) {}
+
+  void Ask();
+  // Answers the others, if they have asked and are not answered; one thread at a time does it. Says
+  // whether they are.
+  bool AnswerIfAsked();
+  // Waits until they have asked.
+  void Answer();
+  void Take();
+  void LetGuestsGo() const;
+
+ private:
+  // A table, and where among its guests the rows of each process are.
+  struct Asked {
+    RowTable* table = nullptr;
+    std::vector<std::vector<uint32_t>> of_owner;
+  };
+  [[nodiscard]] Asked AskedOf(RowTable* table) const;
+  void GiveQuestion(int owner) const;
+  // The rows of each table that a process asks for.
+  [[nodiscard]] std::vector<std::vector<int64_t>> TakeQuestion(int rank) const;
+  void AnswerAll();
+  void TakeAnswer(int owner) const;
+  // How many rows of each table this process asks an owner for, and the bytes of an answer's rows.
+  [[nodiscard]] std::vector<size_t> CountsFor(int owner) const;
+  [[nodiscard]] std::vector<size_t> AnswerBytes() const;
+
+  const std::vector<FetchJob>& jobs_;
+  const int replicas_;
+  const AtFn at_;
+  Collective* const collective_;
+  std::vector<Asked> asked_;            // of tables that are dealt
+  std::atomic<bool> is_asked_ = false;  // and the others are not answered
+  std::mutex answering_;
+};
+
+RowFetches::Fetch::Asked RowFetches::Fetch::AskedOf(RowTable* table) const {
+  for (const FetchJob& job : jobs_) {
+    if (job.rows->table.get() != table) continue;
+    for (int r = 0; r < (job.is_shared ? 1 : replicas_); ++r) {
+      const void* const ids = at_(job.ids, r);
+      if (job.dtype == DType::kInt64) {
+        AddGuests<int64_t>(ids, job.elements, *table);
+      } else {
+        AddGuests<int32_t>(ids, job.elements, *table);
+      }
+    }
+  }
+  GuestRows& guests = table->guests();
+  guests.Resize(table->width());
+  const RowOwners& owners = *table->owners();
+  Asked asked{table, std::vector<std::vector<uint32_t>>(static_cast<size_t>(owners.processes()))};
+  for (size_t i = 0; i < guests.rows.size(); ++i) {
+    const int owner = owners.OwnerOf(guests.rows[i], table->rows());
+    asked.of_owner[static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
+  }
+  return asked;
+}
+
+void RowFetches::Fetch::Ask() {
+  asked_.clear();
+  for (RowTable* const table : TablesOf(jobs_)) {
+    if (table->is_dealt()) asked_.push_back(AskedOf(table));
+  }
+  if (asked_.empty() || collective_ == nullptr) return;
+  for (const int owner : collective_->others()) GiveQuestion(owner);
+  is_asked_ = true;
+}
+
+std::vector<size_t> RowFetches::Fetch::CountsFor(int owner) const {
+  std::vector<size_t> counts;
+  for (const Asked& asked : asked_) {
+    counts.push_back(asked.of_owner[static_cast<size_t>(owner)].size());
+  }
+  return counts;
+}
+
+std::vector<size_t> RowFetches::Fetch::AnswerBytes() const {
+  std::vector<size_t> bytes;
+  for (const Asked& asked : asked_) bytes.push_back(BytesOfPutRow(asked.table->width()));
+  return bytes;
+}
+
+void RowFetches::Fetch::GiveQuestion(int owner) const {
+  const std::vector<size_t> counts = CountsFor(owner);
+  const std::vector<size_t> bytes(counts.size(), sizeof(int64_t));
+  MessageWriter piece;
+  piece.Numbers(counts.data(), counts.size());
+  for (const std::vector<RowRun>& runs : PiecesOf(counts, bytes)) {
+    for (const RowRun& run : runs) {
+      const Asked& asked = asked_[run.table];
+      const std::vector<uint32_t>& places = asked.of_owner[static_cast<size_t>(owner)];
+      for (size_t i = run.begin; i < run.end; ++i) {
+        piece.Number(asked.table->guests().rows[places[i]]);
+      }
+    }
+    collective_->GiveTo(owner, piece.Take());
+  }
+  if (!piece.bytes().empty()) collective_->GiveTo(owner, piece.bytes());
+}
+
+std::vector<std::vector<int64_t>> RowFetches::Fetch::TakeQuestion(int rank) const {
+  std::string piece = collective_->TakeFrom(rank);
+  MessageReader reader(piece);
+  std::vector<size_t> counts(asked_.size());
+  reader.Numbers(counts.data(), counts.size());
+  std::vector<std::vector<int64_t>> rows(counts.size());
+  const std::vector<size_t> bytes(counts.size(), sizeof(int64_t));
+  for (const std::vector<RowRun>& runs : PiecesOf(counts, bytes)) {
+    if (reader.is_at_end()) {
+      collective_->Reuse(std::move(piece));
+      piece = collective_->TakeFrom(rank);
+      reader = MessageReader(piece);
+    }
+    for (const RowRun& run : runs) {
+      rows[run.table].resize(run.end);
+      reader.Numbers(rows[run.table].data() + run.begin, run.end - run.begin);
+    }
+  }
+  collective_->Reuse(std::move(piece));
+  return rows;
+}
+
+bool RowFetches::Fetch::AnswerIfAsked() {
+  if (!is_asked_) return true;
+  const std::unique_lock lock(answering_, std::try_to_lock);
+  if (!lock.owns_lock()) return false;
+  if (is_asked_ && collective_->IsThereOfAll()) AnswerAll();
+  return !is_asked_;
+}
+
+void RowFetches::Fetch::Answer() {
+  const std::lock_guard lock(answering_);
+  if (is_asked_) AnswerAll();
+}
+
+// The k-th pieces of all before the next ones: nobody waits for another's answer to be whole.
+void RowFetches::Fetch::AnswerAll() {
+  const std::vector<size_t> bytes = AnswerBytes();
+  struct Question {
+    int of = 0;
+    std::vector<std::vector<int64_t>> rows;  // by table
+    std::vector<std::vector<RowRun>> pieces;
+  };
+  std::vector<Question> questions;
+  size_t most_pieces = 0;
+  for (const int other : collective_->others()) {
+    Question question{.of = other, .rows = TakeQuestion(other), .pieces = {}};
+    std::vector<size_t> counts;
+    for (const std::vector<int64_t>& rows : question.rows) counts.push_back(rows.size());
+    question.pieces = PiecesOf(counts, bytes);
+    most_pieces = std::max(most_pieces, question.pieces.size());
+    questions.push_back(std::move(question));
+  }
+  for (size_t k = 0; k < most_pieces; ++k) {
+    for (const Question& question : questions) {
+      if (k >= question.pieces.size()) continue;
+      MessageWriter piece;
+      for (const RowRun& run : question.pieces[k]) {
+        PutRows(piece, *asked_[run.table].table, 0,
+                std::span(question.rows[run.table]).subspan(run.begin, run.end - run.begin));
+      }
+      collective_->GiveTo(question.of, piece.bytes());
+    }
+  }
+  is_asked_ = false;
+}
+
+void RowFetches::Fetch::Take() {
+  for (const Asked& asked : asked_) {
+    if (collective_ == nullptr) AskOwners(*asked.table);
+  }
+  if (asked_.empty() || collective_ == nullptr) return;
+  for (const int owner : collective_->others()) TakeAnswer(owner);
+}
+
+void RowFetches::Fetch::TakeAnswer(int owner) const {
+  for (const std::vector<RowRun>& runs : PiecesOf(CountsFor(owner), AnswerBytes())) {
+    std::string piece = collective_->TakeFrom(owner);
+    MessageReader reader(piece);
+    for (const RowRun& run : runs) {
+      const Asked& asked = asked_[run.table];
+      const std::vector<uint32_t>& places = asked.of_owner[static_cast<size_t>(owner)];
+      TakeRows(reader, run.end - run.begin, asked.table->width(), asked.table->guests(),
+               [&](size_t i) { return size_t{places[run.begin + i]}; });
+    }
+    collective_->Reuse(std::move(piece));
+  }
+}
+
+void RowFetches::Fetch::LetGuestsGo() const {
+  for (const FetchJob& job : jobs_) job.rows->table->LetGuestsGo();
+}
+
+RowFetches::RowFetches(std::vector<const PhaseFetches*> phases, int replicas, const AtFn& at,
+                       Collective* collective)
+    : phases_(std::move(phases)) {
+  for (const PhaseFetches* const phase : phases_) {
+    fetches_.push_back(phase->jobs.empty()
+                           ? nullptr
+                           : std::make_unique<Fetch>(phase->jobs, replicas, at, collective));
+  }
+}
+
+RowFetches::~RowFetches() = default;
+
+// Messages come in their order: what was asked for is taken before the next is given.
+void RowFetches::Prepare(size_t phase, bool gives) {
+  const std::vector<size_t>& asks = phases_[phase]->asks;
+  if (gives || !asks.empty() || fetches_[phase] != nullptr) TakeAll();
+  for (const size_t of : asks) {
+    fetches_[of]->Ask();
+    asked_.push_back(fetches_[of].get());
+  }
+  if (gives || std::find(asks.begin(), asks.end(), phase) != asks.end()) TakeAll();
+}
+
+void RowFetches::TakeAll() {
+  for (Fetch* const fetch : asked_) fetch->Answer();
+  for (Fetch* const fetch : asked_) fetch->Take();
+  asked_.clear();
+}
+
+void RowFetches::AnswerIfAsked() {
+  for (Fetch* const fetch : asked_) {
+    if (!fetch->AnswerIfAsked()) return;
+  }
+}
+
+void RowFetches::LetGuestsGo() const {
+  for (const auto& fetch : fetches_) {
+    if (fetch != nullptr) fetch->LetGuestsGo();
+  }
+}
+
+}  // namespace tpuest

@@ -1,0 +1,335 @@
+#include "core/estimator/checkpoint/saved/saved_state.h"
+
+#include <algorithm>
+
+#include "core/base/process/files.h"
+#include "core/estimator/checkpoint/objects/object_variables.h"
+#include "core/estimator/model_dir/checkpoint_name.h"
+#include "core/estimator/model_dir/leftovers.h"
+#include "core/estimator/model_dir/model_dir.h"
+#include "core/io/checkpoint_state.h"
+#include "core/nn/global_step.h"
+
+namespace tpuest {
+namespace {
+
+constexpr const char* kSeed = "tpuest/seed";
+constexpr const char* kSeedRule = "tpuest/seed_rule";
+constexpr const char* kPosition = "tpuest/stream_position";
+constexpr const char* kLooks = "tpuest/looks";
+constexpr const char* kConditions = "tpuest/conditions";
+
+// The int64s of an entry, or nullptr where there is none of that size.
+const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
+                    int64_t elements) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) return nullptr;
+  const Tensor& tensor = found->second;
+  if (tensor.dtype() != DType::kInt64 || tensor.elements() != elements) return nullptr;
+  return tensor.data<int64_t>();
+}
+
+int64_t GlobalStepOf(const SavedState& saved) {
+  const auto found = saved.tensors.find(std::string(nn::kGlobalStepName));
+  if (found == saved.tensors.end() || found->second.elements() != 1) return 0;
+  return static_cast<int64_t>(found->second.AsDouble(0));
+}
+
+// Puts the step counter of an object-based checkpoint under its name.
+void NameGlobalStep(SavedState& saved) {
+  const std::optional<int> node = FindGlobalStep(*saved.objects);
+  if (!node) return;
+  const auto found = saved.tensors.find(saved.objects->at(*node).key);
+  if (found == saved.tensors.end() || found->second.elements() != 1) return;
+  const Tensor& step = found->second;
+  if (step.dtype() != DType::kInt64 && step.dtype() != DType::kInt32) return;
+  saved.tensors[std::string(nn::kGlobalStepName)] = step.Cast(DType::kInt64).Reshaped(Shape());
+}
+
+// The prefixes that the state file names, the newest first, each once.
+std::vector<std::string> Candidates(const CheckpointState& state) {
+  std::vector<std::string> prefixes;
+  if (!state.model_checkpoint_path.empty()) prefixes.push_back(state.model_checkpoint_path);
+  const auto& all = state.all_model_checkpoint_paths;
+  for (auto at = all.rbegin(); at != all.rend(); ++at) {
+    if (std::find(prefixes.begin(), prefixes.end(), *at) == prefixes.end()) prefixes.push_back(*at);
+  }
+  return prefixes;
+}
+
+SavedState LoadPrefix(const std::string& prefix) {
+  SavedState saved{.prefix = prefix};
+  saved.on_disk = std::make_shared<const BundleReader>(prefix);
+  const BundleReader& reader = *saved.on_disk;
+  saved.left = LeftEntries(reader);
+  for (const std::string& name : reader.Names()) {
+    if (reader.DTypeOf(name) == DType::kInvalid) continue;  // nothing here has such a dtype
+    if (saved.left.contains(name)) {
+      reader.ReadPieces(name, [](std::string_view) {});  // for its checksum
+      continue;
+    }
+    saved.tensors[name] = reader.Read(name);
+  }
+  saved.objects = ReadObjectGraph(reader);
+  if (saved.objects) NameGlobalStep(saved);
+  saved.global_step = GlobalStepOf(saved);
+  saved.resume = ReadResumePoint(saved.tensors);
+  return saved;
+}
+
+// The checkpoints of the state file that are there, the newest first.
+struct Named {
+  std::vector<std::string> prefixes;
+  std::string fault;      // why the file is of no use; empty: it is
+  bool is_there = false;  // the file
+};
+
+Named ReadNamed(const std::string& model_dir) {
+  const std::string path = CheckpointStatePath(model_dir);
+  std::optional<CheckpointState> state;
+  try {
+    state = ReadCheckpointState(model_dir);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    return {.fault = fmt::format("{}: {}", path, error.message()), .is_there = true};
+  }
+  if (!state) return {.fault = fmt::format("{}: is missing", path)};
+  if (state->model_checkpoint_path.empty()) {
+    return {.fault = fmt::format("{}: names no checkpoint", path), .is_there = true};
+  }
+  Named named{.prefixes = Candidates(*state), .is_there = true};
+  const std::string newest = named.prefixes.front();
+  std::erase_if(named.prefixes,
+                [](const std::string& prefix) { return !CheckpointExists(prefix); });
+  if (named.prefixes.empty()) {
+    named.fault =
+        fmt::format("{}: names {}, and no checkpoint that it names is there", path, newest);
+  }
+  return named;
+}
+
+// Every checkpoint that may be gone on with, the newest first: those of the state file, and the
+// older ones of the folder; all of the folder where the file is of no use.
+std::vector<std::string> AllCandidates(const std::string& model_dir, const Named& named) {
+  std::vector<std::string> all = named.prefixes;
+  const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
+  for (auto at = there.rbegin(); at != there.rend(); ++at) {
+    const bool is_newer = !named.prefixes.empty() &&
+                          at->first > StepOfCheckpoint(named.prefixes.front()).value_or(at->first);
+    if (is_newer || std::find(all.begin(), all.end(), at->second) != all.end()) continue;
+    all.push_back(at->second);
+  }
+  return all;
+}
+
+// TensorFlow's way back to an older checkpoint is to name it as the newest; one wrong bit can do
+// it, too.
+void WarnOfOlder(const std::string& model_dir, const std::string& taken, Log& log) {
+  const std::vector<std::string> all = ReadCheckpointState(model_dir)->all_model_checkpoint_paths;
+  if (all.empty() || StepOfCheckpoint(all.back()) <= StepOfCheckpoint(taken)) return;
+  if (!CheckpointExists(all.back())) return;
+  log.Warning("{}: names {} as the newest, and {} after it; {} is taken",
+              CheckpointStatePath(model_dir), taken, BaseName(all.back()), taken);
+}
+
+// Throws the Error of a newest checkpoint that cannot be read, and names the one before it.
+[[noreturn]] void ThrowNotNewest(std::string message, const std::string& before) {
+  throw Error(Code::kCheckpoint, std::move(message),
+              fmt::format("--allow-older takes the one before it, {}", before));
+}
+
+// The state file names a newest checkpoint that is not there.
+void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Log& log,
+                      OlderCheckpoint older) {
+  const std::string newest = ReadCheckpointState(model_dir)->model_checkpoint_path;
+  if (taken == newest) return WarnOfOlder(model_dir, taken, log);
+  const std::string lost = fmt::format("{}: is missing, {} names it", BundleIndexPath(newest),
+                                       CheckpointStatePath(model_dir));
+  if (older == OlderCheckpoint::kRefuse) ThrowNotNewest(lost, taken);
+  log.Warning("{}; {} is taken", lost, taken);
+}
+
+[[noreturn]] void ThrowNoneThere(const std::string& model_dir, const std::string& fault) {
+  throw Error(Code::kCheckpoint, fault,
+              fmt::format("bring the files back, or remove {} to start afresh",
+                          CheckpointStatePath(model_dir)));
+}
+
+// Throws the Error of the last of `count` checkpoints, none of which can be read.
+[[noreturn]] void ThrowUnreadable(const std::string& model_dir, size_t count, const Error& last) {
+  std::vector<Fault> faults = last.faults();
+  if (count > 1) {
+    faults.front().message += fmt::format("; none of the {} checkpoints can be read", count);
+  }
+  if (faults.front().hint.empty()) {
+    faults.front().hint = fmt::format(
+        "bring the files back, or name another model_dir: a run in {} would start "
+        "afresh over them",
+        model_dir);
+  }
+  throw Error(last.code(), std::move(faults));
+}
+
+}  // namespace
+
+std::set<std::string> LeftEntries(const BundleReader& reader) {
+  if (!reader.Has(kTablesEntry) || reader.DTypeOf(kTablesEntry) != DType::kString) return {};
+  const Tensor names = reader.Read(kTablesEntry);
+  std::set<std::string> left;
+  for (const std::string_view name : names.strings()) {
+    if (reader.Has(name) && SizeOf(reader.DTypeOf(name)) > 0) left.emplace(name);
+  }
+  return left;
+}
+
+std::vector<NamedTensor> ResumeEntries(const ResumePoint& point) {
+  std::vector<NamedTensor> entries;
+  if (point.seed) {
+    entries.push_back({kSeed, Tensor::Scalar<int64_t>(static_cast<int64_t>(*point.seed))});
+    if (!point.seeds_by_name) entries.push_back({kSeedRule, Tensor::Scalar<int64_t>(2)});
+  }
+  entries.push_back(
+      {kPosition, Tensor::Of<int64_t>({2}, {point.position.epoch, point.position.records})});
+  if (point.goal) {
+    entries.push_back(
+        {kGoalEntry, Tensor::Of<int64_t>({2}, {point.goal->step, point.goal->steps})});
+  }
+  if (point.cut) {
+    entries.push_back(
+        {kCutEntry, Tensor::Of<int64_t>({2}, {point.cut->saved, point.cut->loop_begin})});
+  }
+  if (!point.looks.empty()) {
+    Tensor looks(DType::kInt64, {static_cast<int64_t>(point.looks.size())});
+    std::copy(point.looks.begin(), point.looks.end(), looks.data<int64_t>());
+    entries.push_back({kLooks, std::move(looks)});
+  }
+  if (!point.conditions.empty()) {
+    Tensor numbers(DType::kDouble, {static_cast<int64_t>(point.conditions.size())});
+    std::copy(point.conditions.begin(), point.conditions.end(), numbers.data<double>());
+    entries.push_back({kConditions, std::move(numbers)});
+  }
+  return entries;
+}
+
+ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors) {
+  ResumePoint point;
+  if (const int64_t* const seed = Find(tensors, kSeed, 1)) {
+    point.seed = static_cast<uint64_t>(*seed);
+    point.seeds_by_name = Find(tensors, kSeedRule, 1) == nullptr;
+  }
+  if (const int64_t* const at = Find(tensors, kPosition, 2)) {
+    point.position = {.epoch = at[0], .records = at[1]};
+  }
+  if (const int64_t* const goal = Find(tensors, kGoalEntry, 2)) {
+    point.goal = Goal{.step = goal[0], .steps = goal[1]};
+  }
+  if (const int64_t* const cut = Find(tensors, kCutEntry, 2)) {
+    point.cut = CutRun{.saved = cut[0], .loop_begin = cut[1]};
+  }
+  const auto looks = tensors.find(kLooks);
+  if (looks != tensors.end() && looks->second.dtype() == DType::kInt64) {
+    const int64_t* const steps = looks->second.data<int64_t>();
+    point.looks.assign(steps, steps + looks->second.elements());
+  }
+  const auto conditions = tensors.find(kConditions);
+  if (conditions != tensors.end() && conditions->second.dtype() == DType::kDouble) {
+    const double* const numbers = conditions->second.data<double>();
+    point.conditions.assign(numbers, numbers + conditions->second.elements());
+  }
+  return point;
+}
+
+bool SeedsByName(const std::string& prefix) {
+  try {
+    const BundleReader reader(prefix);
+    return reader.Has(kSeed) && !reader.Has(kSeedRule);
+  } catch (const Error&) {
+    return false;  // damage is told by who reads it
+  }
+}
+
+std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir) {
+  std::optional<std::string> latest = LatestCheckpoint(model_dir);
+  if (!latest || !IsExtra(*latest)) return latest;
+  std::vector<std::string> others = Candidates(*ReadCheckpointState(model_dir));
+  const auto found = std::find_if(others.begin(), others.end(), [&](const std::string& prefix) {
+    return prefix != *latest && CheckpointExists(prefix);
+  });
+  return found == others.end() ? std::nullopt : std::optional(*found);
+}
+
+RegularCheckpoint NewestRegularCheckpoint(const std::string& model_dir) {
+  const std::string fault = ReadNamed(model_dir).fault;
+  if (fault.empty()) return {.prefix = LatestRegularCheckpoint(model_dir), .fault = ""};
+  const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
+  const auto found = std::find_if(there.rbegin(), there.rend(),
+                                  [](const auto& at) { return !IsExtra(at.second); });
+  if (found == there.rend()) return {};
+  return {.prefix = found->second, .fault = fault};
+}
+
+SavedState LoadCheckpoint(const std::string& path) { return LoadPrefix(ResolveCheckpoint(path)); }
+
+std::optional<std::string> DamageOf(const std::string& prefix) {
+  try {
+    (void)LoadPrefix(prefix);
+  } catch (const Error& error) {
+    if (error.code() != Code::kCheckpoint) throw;
+    return error.message();
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+// One look at the folder. Sets `changed` instead of trying an older checkpoint where a trainer has
+// written the state file since: what it named is gone because there is a newer one.
+std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log,
+                                        OlderCheckpoint older, bool& changed) {
+  const std::string before = CheckpointStateText(model_dir);
+  const auto has_changed = [&] { return changed = CheckpointStateText(model_dir) != before; };
+  const Named named = ReadNamed(model_dir);
+  const std::vector<std::string> candidates = AllCandidates(model_dir, named);
+  if (has_changed()) return std::nullopt;
+  if (candidates.empty()) {
+    if (named.is_there) ThrowNoneThere(model_dir, named.fault);
+    return std::nullopt;
+  }
+  if (named.fault.empty()) WarnOfLostNewest(model_dir, candidates.front(), log, older);
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    const std::string& prefix = candidates[i];
+    try {
+      SavedState saved = LoadPrefix(prefix);
+      if (!named.fault.empty()) {
+        log.Warning("{}; {} is taken, the newest checkpoint there", named.fault, prefix);
+      }
+      return saved;
+    } catch (const Error& error) {
+      if (error.code() == Code::kResource) throw;
+      if (has_changed()) return std::nullopt;
+      if (i + 1 == candidates.size()) ThrowUnreadable(model_dir, candidates.size(), error);
+      if (older == OlderCheckpoint::kRefuse) {
+        const auto readable =
+            std::find_if(candidates.begin() + static_cast<std::ptrdiff_t>(i) + 1, candidates.end(),
+                         [](const std::string& other) { return !DamageOf(other); });
+        if (readable == candidates.end()) ThrowUnreadable(model_dir, candidates.size(), error);
+        ThrowNotNewest(error.message(), *readable);
+      }
+      log.Warning("{}; the checkpoint before it is tried: {}", error.message(), candidates[i + 1]);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log,
+                                     OlderCheckpoint older) {
+  while (true) {
+    bool changed = false;
+    std::optional<SavedState> saved = TryLoadNewest(model_dir, log, older, changed);
+    if (!changed) return saved;
+  }
+}
+
+}  // namespace tpuest

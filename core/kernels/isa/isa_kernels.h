@@ -1,0 +1,33 @@
+#pragma once
+// What the sources hold that are compiled once for each vector instruction set: -DTPUEST_ISA= names
+// the namespace. They throw nothing and use no function that is not inlined but those of <cmath>:
+// the linker keeps one copy of an inline function, and might keep one that not every processor can
+// run (the build makes such copies the object's own, and a test looks for others).
+
+#include "core/kernels/isa/kernel_table.h"
+
+#ifndef TPUEST_ISA  // an editor or a checker, which reads the file by itself
+#define TPUEST_ISA base
+#endif
+
+namespace tpuest::TPUEST_ISA {
+
+[[nodiscard]] UnaryKernel FindUnary(Unary op, DType dtype);
+[[nodiscard]] BinaryKernel FindBinary(Binary op, DType dtype);
+// Those that give bool.
+[[nodiscard]] BinaryKernel FindComparison(Binary op, DType dtype);
+[[nodiscard]] CastKernel FindCast(DType from, DType to);
+[[nodiscard]] Reduce::Loop FindReduceLoop(Reduction reduction, DType in, DType out);
+[[nodiscard]] ActivationKernel FindActivation(Activation activation, DType dtype);
+[[nodiscard]] ActivationGradKernel FindActivationGrad(Activation activation, DType dtype);
+[[nodiscard]] BiasKernel FindBias(DType dtype);
+[[nodiscard]] BiasGradKernel FindBiasGrad(DType dtype, DType result);
+[[nodiscard]] BatchNormKernels FindBatchNorm(DType dtype);
+[[nodiscard]] FusedBatchNormKernels FindFusedBatchNorm(DType dtype, NormActivation activation);
+[[nodiscard]] DepthwiseKernels FindDepthwise(DType dtype);
+[[nodiscard]] SoftmaxKernels FindSoftmax(DType dtype);
+[[nodiscard]] PoolKernels FindPool(DType dtype);
+[[nodiscard]] const OptimizerKernels<float>& FloatOptimizers();
+[[nodiscard]] const OptimizerKernels<double>& DoubleOptimizers();
+
+}  // namespace tpuest::TPUEST_ISA

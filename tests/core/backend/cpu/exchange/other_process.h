@@ -1,0 +1,45 @@
+#pragma once
+// The owners of a table's rows where the other process of two is a store in this one.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/backend/rows/row_table.h"
+#include "core/backend/table_lines.h"
+
+namespace tpuest {
+
+class OtherProcess final : public RowOwners {
+ public:
+  // Rank `rank` of two, or more; the other's store, or none.
+  explicit OtherProcess(RowDeal deal, int rank = 0, VariableStore* other = nullptr,
+                        int processes = 2)
+      : RowOwners(processes, rank, deal), other_(other) {}
+
+  [[nodiscard]] std::vector<int64_t> Lines(const std::string& table, RowLines what, int64_t first,
+                                           int64_t n) override {
+    if (other_ == nullptr) return {};
+    return OwnLines(*other_, table, what, first, n);
+  }
+  [[nodiscard]] int64_t CountLines(const std::string& table, RowLines what) override {
+    return other_ == nullptr ? 0 : CountOwnLines(*other_, table, what);
+  }
+  void ForgetChanges() override {
+    if (other_ != nullptr) tpuest::ForgetChanges(*other_);
+  }
+  [[nodiscard]] std::vector<bool> Read(const std::string& variable, int64_t /*table_rows*/,
+                                       std::span<const int64_t> rows, int64_t /*width*/,
+                                       float* to) override {
+    if (other_ == nullptr) return std::vector<bool>(rows.size());
+    const RowColumn& theirs = *other_->FindRows(variable);
+    const GuestRows found = theirs.table->RowsFor(theirs.column, {rows.begin(), rows.end()});
+    std::copy(found.values.begin(), found.values.end(), to);
+    return {found.written.begin(), found.written.end()};
+  }
+
+ private:
+  VariableStore* const other_;
+};
+
+}  // namespace tpuest

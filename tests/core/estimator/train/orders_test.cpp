@@ -1,0 +1,150 @@
+// What the chief of a group tells the others arrives as it was given, and variables that are not
+// the same in all processes are named.
+
+#include "core/estimator/group/orders.h"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "core/base/process/files.h"
+
+namespace tpuest {
+namespace {
+
+using Variables = std::map<std::string, Tensor>;
+
+GroupSettings SettingsOfTwo(const std::string& folder, int rank) {
+  return {.links = {.rank = rank, .size = 2, .meeting = {.folder = folder}, .rendezvous_secs = 120},
+          .peer_secs = 120,
+          .step_secs = 120};
+}
+
+// Runs a chief and a worker, and returns what each threw: "code: message", or "".
+std::vector<std::string> RunTwo(const std::function<void(Group& chief)>& chief,
+                                const std::function<void(Group& worker)>& worker) {
+  const std::string folder = MakeTemporaryFolder("orders_test");
+  std::vector<std::string> thrown(2);
+  const auto run = [&](int rank, const std::function<void(Group&)>& body) {
+    try {
+      Group group(SettingsOfTwo(folder, rank));
+      body(group);
+    } catch (const Error& error) {
+      thrown[static_cast<size_t>(rank)] =
+          fmt::format("{}: {}", static_cast<int>(error.code()), error.message());
+    }
+  };
+  std::thread beside([&] { run(1, worker); });
+  run(0, chief);
+  beside.join();
+  RemoveTree(folder);
+  return thrown;
+}
+
+Variables SomeVariables() {
+  return {{"dense/bias", Tensor::Of<float>({2}, {1, -2})},
+          {"dense/kernel", Tensor::Of<float>({1, 2}, {0.5F, 0.25F})},
+          {"global_step", Tensor::Scalar<int64_t>(7)}};
+}
+
+// The same with the lowest bit of one number's mantissa inverted.
+Variables WithFlippedBit() {
+  Variables variables = SomeVariables();
+  uint32_t bits = 0;
+  float* const number = variables.at("dense/kernel").data<float>() + 1;
+  std::memcpy(&bits, number, sizeof bits);
+  bits ^= 1U;
+  std::memcpy(number, &bits, sizeof bits);
+  return variables;
+}
+
+TEST_CASE("an order arrives as it was given") {
+  const auto thrown = RunTwo(
+      [](Group& chief) {
+        GiveOrder(chief, StartOrder{.seed = 5,
+                                    .seeds_by_name = true,
+                                    .position = {2, 30},
+                                    .variables = SomeVariables()});
+        GiveOrder(chief, StepsOrder{.global_step = 7, .steps = 3, .after = {2, 42}});
+        GiveOrder(chief, EvaluateOrder{.seed = 6,
+                                       .seeds_by_name = true,
+                                       .label = "test",
+                                       .trained = {"dense/slot", "step"},
+                                       .variables = SomeVariables()});
+        GiveOrder(chief, BatchOrder{.after = {0, 12}});
+        GiveOrder(chief, EndBatchesOrder());
+        GiveOrder(chief, RowLinesOrder{
+                             .table = "t", .what = RowLines::kSeen, .first = 3, .count = 1 << 20});
+        GiveOrder(chief, CountLinesOrder{.table = "u", .what = RowLines::kDropped});
+        GiveOrder(chief, RowValuesOrder{.variable = "t/Adagrad", .rows = {7, 9}});
+        GiveOrder(chief, ForgetChangesOrder());
+        GiveOrder(chief, EndOrder{.exit_code = 75});
+        (void)chief.Receive(1, Channel::kReports);
+      },
+      [](Group& worker) {
+        const auto start = std::get<StartOrder>(TakeOrder(worker));
+        CHECK(start.seed == 5);
+        CHECK(start.seeds_by_name);
+        CHECK(start.position == StreamPosition{2, 30});
+        REQUIRE(start.variables.size() == 3);
+        CHECK(*start.variables.at("global_step").data<int64_t>() == 7);
+        CHECK(start.variables.at("dense/kernel").shape() == Shape({1, 2}));
+        CHECK(start.variables.at("dense/bias").data<float>()[1] == -2);
+        const auto steps = std::get<StepsOrder>(TakeOrder(worker));
+        CHECK(steps.global_step == 7);
+        CHECK(steps.steps == 3);
+        CHECK(steps.after == StreamPosition{2, 42});
+        const auto evaluation = std::get<EvaluateOrder>(TakeOrder(worker));
+        CHECK(evaluation.seed == 6);
+        CHECK(evaluation.seeds_by_name);
+        CHECK(evaluation.label == "test");
+        CHECK(evaluation.trained == std::vector<std::string>{"dense/slot", "step"});
+        CHECK(evaluation.variables.size() == 3);
+        CHECK(std::get<BatchOrder>(TakeOrder(worker)).after == StreamPosition{0, 12});
+        CHECK(std::holds_alternative<EndBatchesOrder>(TakeOrder(worker)));
+        const auto lines = std::get<RowLinesOrder>(TakeOrder(worker));
+        CHECK(lines.table == "t");
+        CHECK(lines.what == RowLines::kSeen);
+        CHECK(lines.first == 3);
+        CHECK(lines.count == 1 << 20);
+        const auto count = std::get<CountLinesOrder>(TakeOrder(worker));
+        CHECK(count.table == "u");
+        CHECK(count.what == RowLines::kDropped);
+        const auto values = std::get<RowValuesOrder>(TakeOrder(worker));
+        CHECK(values.variable == "t/Adagrad");
+        CHECK(values.rows == std::vector<int64_t>{7, 9});
+        CHECK(std::holds_alternative<ForgetChangesOrder>(TakeOrder(worker)));
+        CHECK(std::get<EndOrder>(TakeOrder(worker)).exit_code == 75);
+        worker.Send(0, Channel::kReports, "taken");
+      });
+  CHECK(thrown == std::vector<std::string>(2));
+}
+
+TEST_CASE("a bit of a variable that differs in one process is named with it, in all of them") {
+  Variables theirs = SomeVariables();
+  std::vector<std::string> expected(2);
+  SUBCASE("none differs") {}
+  SUBCASE("one differs") {
+    theirs = WithFlippedBit();
+    const std::string told = "the variable dense/kernel of process 1 is not that of process 0";
+    expected = {"7: " + told, "7: process 0: " + told};
+  }
+  const auto thrown = RunTwo(
+      [](Group& chief) {
+        CompareVariables(chief, SomeVariables());
+        GiveOrder(chief, EndOrder());
+        (void)chief.Receive(1, Channel::kReports);
+      },
+      [&](Group& worker) {
+        CHECK(std::holds_alternative<CompareOrder>(TakeOrder(worker)));
+        ReportVariables(worker, theirs);
+        (void)TakeOrder(worker);
+        worker.Send(0, Channel::kReports, "taken");
+      });
+  CHECK(thrown == expected);
+}
+
+}  // namespace
+}  // namespace tpuest
