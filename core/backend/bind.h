@@ -25,6 +25,10 @@ struct BoundGraph {
 // its placeholder's, or results whose size follows from values that are not known.
 [[nodiscard]] BoundGraph BindGraph(const ProgramSpec& spec);
 
+// Whether all that a node does is to give tensors without elements. It needs no kernel then: the
+// kernel would prepare what is as large as a dimension beside the empty one.
+[[nodiscard]] bool GivesNoElements(const Node& node);
+
 // Runs one node on constant inputs, by its CPU kernel; returns its outputs.
 [[nodiscard]] std::vector<Tensor> EvaluateNode(Node& node, const std::vector<Tensor>& inputs);
 

@@ -434,6 +434,7 @@ void Planner::PlanNode(Node& node, int phase) {
                 fmt::format("{} '{}' does not run on the CPU", node.type(), node.name()))
         .At(node.origin());
   }
+  if (GivesNoElements(node) && At(node).rows != Rows::kSum) return;
   if (const Node* const filled_by = At(node).filled_by) {
     for (const FilledRows& filled : FilledParts(filled_by->output_shape(0).dim(0))) {
       NodeContext context(*this, node, phase, 0, filled);

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "core/backend/cpu/program.h"
 #include "core/base/error.h"
 #include "core/graph/gradient.h"
 #include "core/ops/array.h"
@@ -116,6 +117,23 @@ TEST_CASE("a gradient that is not differentiated again says so") {
           const Value dx = ops::MaxPoolGrad(in[0], y, in[1], {}, "dx");
           (void)Gradients(ops::Sum(dx), std::vector<Value>{in[1]});
         }) == "MaxPoolGrad 'dx': a gradient of this gradient is not available");
+}
+
+TEST_CASE("a result without elements takes no memory, however long its other dimensions are") {
+  constexpr int64_t kHeight = int64_t{1} << 30;
+  Graph graph(TestRegistry());
+  const Value fed = graph.Placeholder(DType::kFloat, {0, 5, 5, 3}, "x");
+  const Value constant = graph.Constant(Tensor(DType::kFloat, {0, 5, 5, 3}));
+  const std::vector<Value> fetches = {ops::ResizeBilinear(fed, kHeight, 1),
+                                      ops::ResizeBilinear(constant, kHeight, 1)};
+  VariableStore variables;
+  const ProgramSpec spec{&graph, {{fed, {0, 5, 5, 3}, false}}, fetches, {}, {}};
+  const auto program = MakeCpuBackend()->Compile(spec, {}, variables);
+  const std::vector<StepFeeds> feeds = {{{Tensor(DType::kFloat, {0, 5, 5, 3})}}};
+  const StepResult step = program->Run(feeds)[0];
+  for (const std::vector<Tensor>& result : step.fetches) {
+    CHECK(result[0].shape() == Shape({0, kHeight, 1, 3}));
+  }
 }
 
 TEST_CASE("an image that cannot be resized, or moved, is refused") {
