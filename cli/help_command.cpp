@@ -269,14 +269,15 @@ std::vector<std::string> HelpWords() {
 Command HelpCommand() {
   return MakeCommand<HelpInvocation>(
       {.name = "help",
-       .summary = "say what a command, a key of the job or a type is",
+       .summary = "explain a command, a key of the job or a type",
        .examples = {"tpuest help conv2d", "tpuest help train_spec.max_steps", "tpuest help predict",
                     "tpuest help --key predict"},
        .takes = Takes::kWords},
       [](FlagSet& flags, HelpInvocation& to) {
-        flags.Switch("--key", to.key, "the word is a key, though a command or a type is called so");
-        flags.Switch("--markdown", to.markdown, "print docs/reference.md: all there is");
-        flags.Text("--man", to.man, "DIR", "write the man pages into this folder");
+        flags.Switch("--key", to.key,
+                     "read the word as a key, even if a command or a type has that name");
+        flags.Switch("--markdown", to.markdown, "print everything as Markdown: docs/reference.md");
+        flags.Text("--man", to.man, "DIR", "write the man pages to this folder");
       },
       Help);
 }

@@ -18,11 +18,12 @@ struct DataErrorOptions {
   template <class V>
   void Visit(V& v) {
     v("policy", policy,
-      {.help = "skip: bad records of CSV files are found when the file is opened, and left out",
+      {.help = "`error` ends the run at a bad record; `skip` leaves out bad records of CSV files, "
+               "which are found when a file is opened",
        .tpuest = true,
        .values = {"error", "skip"}});
     v("max_fraction", max_fraction,
-      {.help = "of the records; more bad ones end the run", .tpuest = true});
+      {.help = "largest fraction of bad records; more end the run", .tpuest = true});
   }
   [[nodiscard]] bool skip() const { return policy == "skip"; }
 };

@@ -16,18 +16,18 @@ namespace tpuest {
 // tf.io.FixedLenFeature: [batch, shape...].
 struct FixedLenFeature {
   static constexpr std::string_view kType = "FixedLenFeature";
-  static constexpr std::string_view kSummary = "a number of values that is always the same";
+  static constexpr std::string_view kSummary = "a fixed number of values";
   std::vector<int64_t> shape;
   std::string dtype;
   std::optional<Raw> default_value;
 
   template <class V>
   void Visit(V& v) {
-    v("shape", shape, {.help = "of one example; [] is a scalar", .required = true});
+    v("shape", shape, {.help = "shape of one example; [] is a scalar", .required = true});
     v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+      {.help = "type of the values", .required = true, .values = {"string", "int64", "float32"}});
     v("default_value", default_value,
-      {.help = "for records without it: one value for all elements, or all of them"});
+      {.help = "value for records without the feature: one for all elements, or one per element"});
   }
 };
 
@@ -41,7 +41,7 @@ struct VarLenFeature {
   template <class V>
   void Visit(V& v) {
     v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
+      {.help = "type of the values", .required = true, .values = {"string", "int64", "float32"}});
   }
 };
 
@@ -56,18 +56,20 @@ struct FixedLenSequenceFeature {
 
   template <class V>
   void Visit(V& v) {
-    v("shape", shape, {.help = "of one element of the list", .required = true});
+    v("shape", shape, {.help = "shape of one step", .required = true});
     v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
-    v("allow_missing", allow_missing, {.help = "records without it have an empty list"});
-    v("default_value", default_value, {.help = "what fills shorter lists up; null: 0 or \"\""});
+      {.help = "type of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("allow_missing", allow_missing,
+      {.help = "`true` reads records without the feature as an empty list"});
+    v("default_value", default_value,
+      {.help = "value that pads shorter lists; `null` is 0 or \"\""});
   }
 };
 
 // tf.io.SparseFeature, as tf.sparse.to_dense makes it dense: [batch, size].
 struct SparseFeature {
   static constexpr std::string_view kType = "SparseFeature";
-  static constexpr std::string_view kSummary = "values with indices in other features";
+  static constexpr std::string_view kSummary = "values whose indices are in other features";
   std::string index_key;
   std::string value_key;
   std::string dtype;
@@ -76,13 +78,13 @@ struct SparseFeature {
 
   template <class V>
   void Visit(V& v) {
-    v("index_key", index_key, {.help = "feature that holds the places", .required = true});
+    v("index_key", index_key, {.help = "feature that holds the indices", .required = true});
     v("value_key", value_key, {.help = "feature that holds the values", .required = true});
     v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
-    v("size", size, {.help = "of the dense row", .required = true});
+      {.help = "type of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("size", size, {.help = "length of the dense row", .required = true});
     v("default_value", default_value,
-      {.help = "of places without a value; null: 0 or \"\"", .tpuest = true});
+      {.help = "value of indices without a value; `null` is 0 or \"\"", .tpuest = true});
   }
 };
 
@@ -96,8 +98,9 @@ struct RaggedFeature {
   template <class V>
   void Visit(V& v) {
     v("dtype", dtype,
-      {.help = "of the values", .required = true, .values = {"string", "int64", "float32"}});
-    v("value_key", value_key, {.help = "feature that holds the values; null: the same name"});
+      {.help = "type of the values", .required = true, .values = {"string", "int64", "float32"}});
+    v("value_key", value_key,
+      {.help = "feature that holds the values; `null` is the feature of this name"});
   }
 };
 
@@ -111,9 +114,10 @@ struct SequenceExampleOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("context_features", context_features, {.help = "of the whole example, by name"});
+    v("context_features", context_features, {.help = "features of the whole example, by name"});
     v("sequence_features", sequence_features,
-      {.help = "of its steps, by name: [batch, K, shape...], K the longest of the batch"});
+      {.help = "features of the steps, by name: [batch, K, shape...], where K is the longest of "
+               "the batch"});
   }
 };
 

@@ -13,10 +13,9 @@ struct FoldOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("index", index,
-      {.help = "the fold that is evaluated on, from 1", .required = true, .tpuest = true});
+    v("index", index, {.help = "fold to evaluate on, from 1", .required = true, .tpuest = true});
     v("count", count,
-      {.help = "folds in all: every so-many-th record is of one",
+      {.help = "number of folds; every N-th record belongs to the same fold",
        .required = true,
        .tpuest = true});
   }

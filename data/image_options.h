@@ -25,8 +25,8 @@ struct RandomImageMap : ImageMap {
   void VisitSeed(V& v) {
     v("seed", seed,
       {.help =
-           "ops with one seed draw the same numbers for a record (an image and its mask); null: "
-           "numbers of its own; tf_random_seed counts in both cases"});
+           "seed of the random numbers; ops with the same seed draw the same numbers for a record "
+           "(an image and its mask); `null` gives each op its own; both depend on tf_random_seed"});
   }
 };
 
@@ -36,7 +36,7 @@ struct RandomImageMap : ImageMap {
 // tf.io.decode_image(expand_animations=False): uint8 [height, width, channels].
 struct DecodeImageMap : ImageMap {
   static constexpr std::string_view kType = "decode_image";
-  static constexpr std::string_view kSummary = "JPEG, PNG, GIF or BMP as pixels";
+  static constexpr std::string_view kSummary = "decodes JPEG, PNG, GIF or BMP into pixels";
   static constexpr std::array<std::string_view, 4> kAliases = {"decode_jpeg", "decode_png",
                                                                "decode_bmp", "decode_gif"};
   int channels = 0;
@@ -44,7 +44,8 @@ struct DecodeImageMap : ImageMap {
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("channels", channels, {.help = "1 gray, 3 colour, 4 with alpha; 0: as the file has them"});
+    v("channels", channels,
+      {.help = "number of channels: 1 gray, 3 colour, 4 with alpha; 0 as in the file"});
   }
 };
 
@@ -52,7 +53,8 @@ struct DecodeImageMap : ImageMap {
 // ResNet evaluates: decode_and_crop_jpeg of the middle.
 struct DecodeCenterCropMap : ImageMap {
   static constexpr std::string_view kType = "decode_and_center_crop_jpeg";
-  static constexpr std::string_view kSummary = "the middle of a JPEG, without decoding the rest";
+  static constexpr std::string_view kSummary =
+      "cuts out the middle of a JPEG, without decoding the rest";
   int64_t image_size = 224;
   int64_t crop_padding = 32;
   int channels = 3;
@@ -61,10 +63,11 @@ struct DecodeCenterCropMap : ImageMap {
   void Visit(V& v) {
     VisitColumns(v);
     v("image_size", image_size,
-      {.help = "that the crop is for; it is not resized", .tpuest = true});
+      {.help = "size for which the crop is meant; the crop is not resized", .tpuest = true});
     v("crop_padding", crop_padding,
-      {.help = "the crop is image_size / (image_size + this) of the shorter side", .tpuest = true});
-    v("channels", channels, {.help = "1 gray, 3 colour"});
+      {.help = "sets the crop to image_size / (image_size + crop_padding) of the shorter side",
+       .tpuest = true});
+    v("channels", channels, {.help = "number of channels: 1 gray, 3 colour"});
   }
 };
 
@@ -77,11 +80,12 @@ struct DistortedBox {
 
   template <class V>
   void VisitBox(V& v) {
-    v("min_object_covered", min_object_covered, {.help = "least part of the image in the crop"});
+    v("min_object_covered", min_object_covered,
+      {.help = "smallest fraction of the image that the crop must cover"});
     v("aspect_ratio_range", aspect_ratio_range, {.help = "width / height of the crop: [from, to]"});
-    v("area_range", area_range, {.help = "part of the image's area: [from, to]"});
+    v("area_range", area_range, {.help = "fraction of the image's area: [from, to]"});
     v("max_attempts", max_attempts,
-      {.help = "draws of a crop; none fits: the whole image is taken"});
+      {.help = "number of attempts to find a crop; if none fits, the whole image is used"});
   }
 };
 
@@ -89,7 +93,8 @@ struct DistortedBox {
 // the crop comes out as the whole image it is decode_and_center_crop_jpeg's, as in tensorflow/tpu.
 struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
   static constexpr std::string_view kType = "decode_and_crop_jpeg_random";
-  static constexpr std::string_view kSummary = "a part of a JPEG, another one each time it is read";
+  static constexpr std::string_view kSummary =
+      "cuts out a part of a JPEG, a different one each time";
   int64_t image_size = 224;
   int64_t crop_padding = 32;
   int channels = 3;
@@ -99,9 +104,9 @@ struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
     VisitColumns(v);
     VisitBox(v);
     v("image_size", image_size,
-      {.help = "of the crop of the middle, where no other fits", .tpuest = true});
-    v("crop_padding", crop_padding, {.help = "of that crop", .tpuest = true});
-    v("channels", channels, {.help = "1 gray, 3 colour"});
+      {.help = "image_size of the middle crop, used if no other fits", .tpuest = true});
+    v("crop_padding", crop_padding, {.help = "crop_padding of the middle crop", .tpuest = true});
+    v("channels", channels, {.help = "number of channels: 1 gray, 3 colour"});
     VisitSeed(v);
   }
 };
@@ -114,12 +119,12 @@ struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
           "lanczos3", "lanczos5", "gaussian", "mitchellcubic"};
 }
 inline constexpr std::string_view kAntialiasHelp =
-    "where the image becomes smaller every pixel counts; nearest and area look at none of it";
+    "use every pixel when the image becomes smaller; `nearest` and `area` ignore this";
 
 // tf.image.resize: float32, but for nearest, which keeps the type.
 struct ResizeMap : ImageMap {
   static constexpr std::string_view kType = "resize";
-  static constexpr std::string_view kSummary = "brings an image to a size";
+  static constexpr std::string_view kSummary = "resizes an image";
   std::vector<int64_t> size;
   std::string method = "bilinear";
   bool antialias = false;
@@ -128,39 +133,41 @@ struct ResizeMap : ImageMap {
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("size", size, {.help = "[height, width]", .required = true});
-    v("method", method, {.help = "of interpolation", .values = ResizeMethods()});
+    v("size", size, {.help = "[height, width] of the result", .required = true});
+    v("method", method, {.help = "interpolation method", .values = ResizeMethods()});
     v("antialias", antialias, {.help = kAntialiasHelp});
     v("half_pixel_centers", half_pixel_centers,
-      {.help = "false: as tf.compat.v1.image.resize_bilinear, _nearest_neighbor and _bicubic"});
+      {.help = "`false` samples as tf.compat.v1.image.resize_bilinear, _nearest_neighbor and "
+               "_bicubic do"});
   }
 };
 
 // tf.image.central_crop.
 struct CentralCropMap : ImageMap {
   static constexpr std::string_view kType = "central_crop";
-  static constexpr std::string_view kSummary = "the middle of an image";
+  static constexpr std::string_view kSummary = "cuts out the middle of an image";
   double central_fraction = 1;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
     v("central_fraction", central_fraction,
-      {.help = "of each side; above 0, at most 1", .required = true});
+      {.help = "fraction of each side to keep; above 0, at most 1", .required = true});
   }
 };
 
 // tf.image.random_crop.
 struct RandomCropMap : RandomImageMap {
   static constexpr std::string_view kType = "random_crop";
-  static constexpr std::string_view kSummary = "a part of an image, another one each time";
+  static constexpr std::string_view kSummary =
+      "cuts out a part of an image, a different one each time";
   std::vector<int64_t> size;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
     v("size", size,
-      {.help = "[height, width]; a third one must be the channels", .required = true});
+      {.help = "[height, width]; a third number must equal the channels", .required = true});
     VisitSeed(v);
   }
 };
@@ -168,7 +175,7 @@ struct RandomCropMap : RandomImageMap {
 // tf.image.sample_distorted_bounding_box and tf.slice, on pixels.
 struct DistortedBoxMap : RandomImageMap, DistortedBox {
   static constexpr std::string_view kType = "sample_distorted_bounding_box";
-  static constexpr std::string_view kSummary = "a part of an image of drawn area and aspect";
+  static constexpr std::string_view kSummary = "cuts out a part of random area and aspect ratio";
 
   template <class V>
   void Visit(V& v) {
@@ -188,8 +195,10 @@ struct CropOrPadMap : ImageMap {
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("target_height", target_height, {.help = "cut to it, or filled up with 0", .required = true});
-    v("target_width", target_width, {.help = "cut to it, or filled up with 0", .required = true});
+    v("target_height", target_height,
+      {.help = "height of the result; smaller images are padded with 0", .required = true});
+    v("target_width", target_width,
+      {.help = "width of the result; smaller images are padded with 0", .required = true});
   }
 };
 
@@ -197,7 +206,7 @@ struct CropOrPadMap : ImageMap {
 struct ResizeWithPadMap : ImageMap {
   static constexpr std::string_view kType = "resize_with_pad";
   static constexpr std::string_view kSummary =
-      "brings an image to a size, with its aspect kept by zeros";
+      "resizes an image, keeping its aspect ratio by zeros at the sides";
   int64_t target_height = 0;
   int64_t target_width = 0;
   std::string method = "bilinear";
@@ -206,9 +215,9 @@ struct ResizeWithPadMap : ImageMap {
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("target_height", target_height, {.help = "of the result", .required = true});
-    v("target_width", target_width, {.help = "of the result", .required = true});
-    v("method", method, {.help = "of interpolation", .values = ResizeMethods()});
+    v("target_height", target_height, {.help = "height of the result", .required = true});
+    v("target_width", target_width, {.help = "width of the result", .required = true});
+    v("method", method, {.help = "interpolation method", .values = ResizeMethods()});
     v("antialias", antialias, {.help = kAntialiasHelp});
   }
 };
@@ -218,7 +227,7 @@ struct ResizeWithPadMap : ImageMap {
 // tf.image.random_flip_left_right: every second image, mirrored.
 struct FlipLeftRightMap : RandomImageMap {
   static constexpr std::string_view kType = "random_flip_left_right";
-  static constexpr std::string_view kSummary = "mirrors images at random";
+  static constexpr std::string_view kSummary = "mirrors images left to right at random";
 
   template <class V>
   void Visit(V& v) {
@@ -242,7 +251,7 @@ struct FlipUpDownMap : RandomImageMap {
 // tf.image.per_image_standardization: float32 of mean 0 and deviation 1.
 struct StandardizationMap : ImageMap {
   static constexpr std::string_view kType = "per_image_standardization";
-  static constexpr std::string_view kSummary = "an image's mean 0 and variance 1";
+  static constexpr std::string_view kSummary = "scales an image to mean 0 and variance 1";
 
   template <class V>
   void Visit(V& v) {
@@ -253,13 +262,13 @@ struct StandardizationMap : ImageMap {
 // tf.image.random_brightness: + u(-max_delta, max_delta). Whole numbers count as 0 to 1.
 struct RandomBrightnessMap : RandomImageMap {
   static constexpr std::string_view kType = "random_brightness";
-  static constexpr std::string_view kSummary = "adds a drawn number";
+  static constexpr std::string_view kSummary = "adds a random number";
   double max_delta = 0;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("max_delta", max_delta, {.help = "most that is added or taken away", .required = true});
+    v("max_delta", max_delta, {.help = "largest number to add or subtract", .required = true});
     VisitSeed(v);
   }
 };
@@ -268,14 +277,14 @@ struct RandomBrightnessMap : RandomImageMap {
 struct RandomContrastMap : RandomImageMap {
   static constexpr std::string_view kType = "random_contrast";
   static constexpr std::string_view kSummary =
-      "draws values away from the channel's mean, or to it";
+      "changes the contrast by a random factor around the channel's mean";
   double lower = 1;
   double upper = 1;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("lower", lower, {.help = "least factor", .required = true});
+    v("lower", lower, {.help = "smallest factor", .required = true});
     v("upper", upper, {.help = "largest factor", .required = true});
     VisitSeed(v);
   }
@@ -284,14 +293,14 @@ struct RandomContrastMap : RandomImageMap {
 // tf.image.random_saturation: the saturation, in HSV, times u(lower, upper).
 struct RandomSaturationMap : RandomImageMap {
   static constexpr std::string_view kType = "random_saturation";
-  static constexpr std::string_view kSummary = "multiplies the saturation by a drawn factor";
+  static constexpr std::string_view kSummary = "multiplies the saturation by a random factor";
   double lower = 1;
   double upper = 1;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("lower", lower, {.help = "least factor", .required = true});
+    v("lower", lower, {.help = "smallest factor", .required = true});
     v("upper", upper, {.help = "largest factor", .required = true});
     VisitSeed(v);
   }
@@ -300,13 +309,13 @@ struct RandomSaturationMap : RandomImageMap {
 // tf.image.random_hue: the hue, in HSV, + u(-max_delta, max_delta); 1 is the whole circle.
 struct RandomHueMap : RandomImageMap {
   static constexpr std::string_view kType = "random_hue";
-  static constexpr std::string_view kSummary = "turns the hue by a drawn angle";
+  static constexpr std::string_view kSummary = "rotates the hue by a random angle";
   double max_delta = 0;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("max_delta", max_delta, {.help = "most that it turns; 0 to 0.5", .required = true});
+    v("max_delta", max_delta, {.help = "largest rotation; 0 to 0.5", .required = true});
     VisitSeed(v);
   }
 };
@@ -314,15 +323,17 @@ struct RandomHueMap : RandomImageMap {
 // tf.image.convert_image_dtype: whole numbers to 0..1 and back; floats are only cast.
 struct ConvertImageDtypeMap : ImageMap {
   static constexpr std::string_view kType = "convert_image_dtype";
-  static constexpr std::string_view kSummary = "another type, with its range of values";
+  static constexpr std::string_view kSummary = "converts to another type and its range of values";
   std::string dtype;
   bool saturate = false;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("dtype", dtype, {.help = "of the result", .required = true, .values = {"float32", "uint8"}});
-    v("saturate", saturate, {.help = "cut what the dtype cannot hold, instead of wrapping it"});
+    v("dtype", dtype,
+      {.help = "type of the result", .required = true, .values = {"float32", "uint8"}});
+    v("saturate", saturate,
+      {.help = "`true` clips values that the type cannot hold; `false` wraps them"});
   }
 };
 

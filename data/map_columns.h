@@ -18,8 +18,8 @@ struct MapColumns {
 
   template <class V>
   void VisitColumns(V& v) {
-    v("in", in, {.help = "column that is read", .required = true});
-    v("out", out, {.help = "column that is written; null: the same"});
+    v("in", in, {.help = "column to read", .required = true});
+    v("out", out, {.help = "column to write; `null` overwrites `in`"});
   }
 };
 

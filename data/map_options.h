@@ -19,7 +19,7 @@ namespace tpuest {
 // tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
 struct DecodeRawMap : MapColumns {
   static constexpr std::string_view kType = "decode_raw";
-  static constexpr std::string_view kSummary = "bytes as numbers";
+  static constexpr std::string_view kSummary = "reads bytes as numbers";
   std::string out_type;
   std::vector<int64_t> shape;
   bool little_endian = true;
@@ -28,12 +28,12 @@ struct DecodeRawMap : MapColumns {
   void Visit(V& v) {
     VisitColumns(v);
     v("out_type", out_type,
-      {.help = "element type of the bytes",
+      {.help = "type of the elements",
        .required = true,
        .values = {"uint8", "int8", "uint16", "int16", "int32", "int64", "bool", "float32",
                   "float64"}});
     v("shape", shape,
-      {.help = "of one example; the bytes must fill it", .required = true, .tpuest = true});
+      {.help = "shape of one example; the bytes must fill it", .required = true, .tpuest = true});
     v("little_endian", little_endian, {.help = "byte order of the elements"});
   }
 };
@@ -41,13 +41,14 @@ struct DecodeRawMap : MapColumns {
 // tf.cast; the shape stays.
 struct CastMap : MapColumns {
   static constexpr std::string_view kType = "cast";
-  static constexpr std::string_view kSummary = "another type";
+  static constexpr std::string_view kSummary = "converts to another type";
   std::string dtype;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("dtype", dtype, {.help = "\"float32\", \"bfloat16\", \"int32\", ...", .required = true});
+    v("dtype", dtype,
+      {.help = "type of the result: \"float32\", \"bfloat16\", \"int32\", ...", .required = true});
   }
 };
 
@@ -62,20 +63,20 @@ struct RescalingMap : MapColumns {
   void Visit(V& v) {
     VisitColumns(v);
     v("scale", scale, {.help = "factor", .required = true});
-    v("offset", offset, {.help = "added after scaling"});
+    v("offset", offset, {.help = "number added after scaling"});
   }
 };
 
 // tf.reshape of one example; the values stay as they are.
 struct ReshapeMap : MapColumns {
   static constexpr std::string_view kType = "reshape";
-  static constexpr std::string_view kSummary = "another shape";
+  static constexpr std::string_view kSummary = "changes the shape";
   std::vector<int64_t> shape;
 
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("shape", shape, {.help = "of one example; one dimension may be -1", .required = true});
+    v("shape", shape, {.help = "shape of one example; one dimension may be -1", .required = true});
   }
 };
 
@@ -83,7 +84,7 @@ struct ReshapeMap : MapColumns {
 // gives off_value everywhere.
 struct OneHotMap : MapColumns {
   static constexpr std::string_view kType = "one_hot";
-  static constexpr std::string_view kSummary = "a number as zeros and a one";
+  static constexpr std::string_view kSummary = "encodes a number as a one-hot vector";
   int64_t depth = 0;
   double on_value = 1;
   double off_value = 0;
@@ -93,9 +94,9 @@ struct OneHotMap : MapColumns {
   void Visit(V& v) {
     VisitColumns(v);
     v("depth", depth, {.help = "number of classes", .required = true});
-    v("on_value", on_value, {.help = "at the index"});
-    v("off_value", off_value, {.help = "elsewhere"});
-    v("dtype", dtype, {.help = "of the result"});
+    v("on_value", on_value, {.help = "value at the index"});
+    v("off_value", off_value, {.help = "value elsewhere"});
+    v("dtype", dtype, {.help = "type of the result"});
   }
 };
 
@@ -108,7 +109,7 @@ struct AddMap : MapColumns {
   template <class V>
   void Visit(V& v) {
     VisitColumns(v);
-    v("value", value, {.help = "whole for a column of whole numbers", .required = true});
+    v("value", value, {.help = "number to add; an integer for integer columns", .required = true});
   }
 };
 
@@ -116,7 +117,8 @@ struct AddMap : MapColumns {
 // become float32 first.
 struct NormalizeMap : MapColumns {
   static constexpr std::string_view kType = "normalize";
-  static constexpr std::string_view kSummary = "takes a mean off and divides by a deviation";
+  static constexpr std::string_view kSummary =
+      "subtracts a mean and divides by a standard deviation";
   std::vector<double> mean;
   std::vector<double> std;
 
@@ -124,8 +126,8 @@ struct NormalizeMap : MapColumns {
   void Visit(V& v) {
     VisitColumns(v);
     v("mean", mean,
-      {.help = "one value, or one for each index of the last axis", .required = true});
-    v("std", std, {.help = "as many", .required = true});
+      {.help = "mean: one value, or one per index of the last axis", .required = true});
+    v("std", std, {.help = "standard deviation: as many values as the mean", .required = true});
   }
 };
 
@@ -138,8 +140,8 @@ struct ExprMap : MapColumns {
 
   template <class V>
   void Visit(V& v) {
-    v("out", out, {.help = "column that is written", .required = true});
-    v("value", value, {.help = "a formula of the columns of an example", .required = true});
+    v("out", out, {.help = "column to write", .required = true});
+    v("value", value, {.help = "formula of the columns of an example", .required = true});
   }
 };
 

@@ -60,39 +60,38 @@ struct InputFnOptions {
     v("source", source, {.help = "where the records come from", .required = true});
     v("parse_example", parse_example, {.help = "features of the tf.Examples, by name"});
     v("parse_sequence_example", parse_sequence_example,
-      {.help = "features of SequenceExamples; in the place of parse_example"});
+      {.help = "features of SequenceExamples; replaces parse_example"});
     v("map", map, {.help = "ops on columns, in order"});
     v("filter", filter,
-      {.help =
-           "a formula of an example's columns after map: records for which it is false are left "
-           "out; empty: none"});
+      {.help = "formula of an example's columns after `map`; examples for which it is false are "
+               "left out; empty keeps all"});
     v("features", features,
-      {.help = "columns that model_fn gets: one as a tensor, several as a dict; []: all that are "
-               "neither labels nor id"});
+      {.help = "columns passed to model_fn: one as a tensor, several as a dict; [] takes all that "
+               "are neither labels nor id"});
     v("labels", labels,
-      {.help = "column of the labels, or a dict of them: {head's name: column}; null: none"});
+      {.help = "column of the labels, or a dict {head's name: column}; `null` has none"});
     v("id", id,
-      {.help = "column carried along, never fed to the model",
+      {.help = "column to carry along without feeding it to the model",
        .tpuest = true,
        .changes_bits = false});
     v("cache", cache,
-      {.help = "memory: keep generated, inflated and decoded records; plain files are mapped "
-               "anyway. A file keeps the records, or decoded images, for later runs",
+      {.help = "`memory` keeps generated, decompressed and decoded records; a file name keeps "
+               "records or decoded images for later runs. Plain files are always memory-mapped",
        .changes_bits = false});
-    v("shuffle", shuffle, {.help = "null: in the order of the source"});
-    v("repeat", repeat, {.help = "passes; -1: for ever; null: -1 in training, else 1"});
+    v("shuffle", shuffle, {.help = "how to shuffle; `null` keeps the order of the source"});
+    v("repeat", repeat,
+      {.help = "number of passes; -1 repeats forever; `null` is -1 in training, otherwise 1"});
     v("stages", stages,
-      {.help =
-           "the stages in an order of one's own, in the place of map, filter, shuffle and repeat; "
-           "without a repeat the input ends after a pass"});
+      {.help = "stages in a custom order; replaces map, filter, shuffle and repeat; without a "
+               "`repeat` the input ends after one pass"});
     v("drop_remainder", drop_remainder,
-      {.help = "leave out a last short batch; null: true in training, else false"});
+      {.help = "leave out a last short batch; `null` is true in training, otherwise false"});
     v("num_parallel_calls", num_parallel_calls,
-      {.help = "input workers; auto: as the machine has",
+      {.help = "number of input workers; `auto` depends on the machine",
        .values = {"auto"},
        .changes_bits = false});
     v("prefetch", prefetch,
-      {.help = "batches made ahead; auto: two a worker",
+      {.help = "number of batches to prepare ahead; `auto` is two per worker",
        .values = {"auto"},
        .changes_bits = false});
   }

@@ -28,8 +28,9 @@ struct RecordRange {
 
   template <class V>
   void VisitRange(V& v) {
-    v("skip", skip, {.help = "records left out at the start"});
-    v("take", take, {.help = "records used after those; null or -1: all the rest"});
+    v("skip", skip, {.help = "number of records to skip at the start"});
+    v("take", take,
+      {.help = "number of records to use after the skipped ones; `null` or -1 uses all"});
   }
 };
 
@@ -52,18 +53,18 @@ struct TFRecordSource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("filenames", filenames,
-      {.help = "files or shell patterns, or - alone for standard input; read in this order, the "
-               "matches "
-               "of a pattern sorted",
+      {.help = "files or shell patterns, or only `-` for standard input; read in this order, the "
+               "matches of a pattern sorted",
        .required = true,
        .input_path = true});
     VisitRange(v);
     v("compression_type", compression_type,
-      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+      {.help = "compression: \"\" for none; `auto` detects it from the first bytes",
+       .values = {"", "GZIP", "ZLIB", "auto"}});
     v("buffer_size", buffer_size,
-      {.help = "bytes gathered at a time from compressed files; others are mapped"});
+      {.help = "bytes to read at a time from compressed files; other files are memory-mapped"});
     v("num_parallel_reads", num_parallel_reads,
-      {.help = "files indexed at once; the order of the records does not depend on it"});
+      {.help = "number of files to index at once; it does not change the order of records"});
   }
 };
 
@@ -75,12 +76,12 @@ struct CsvDefault {
   template <class V>
   void Visit(V& v) {
     v("dtype", dtype,
-      {.help = "of the column",
+      {.help = "type of the column",
        .required = true,
        .tpuest = true,
        .values = {"int32", "int64", "float32", "float64", "string"}});
     v("default_value", default_value,
-      {.help = "null: the column must have a value", .tpuest = true});
+      {.help = "value of an empty field; `null` requires a value", .tpuest = true});
   }
 };
 
@@ -96,12 +97,12 @@ struct HashSplit {
   template <class V>
   void Visit(V& v) {
     v("part", part,
-      {.help = "the records that are used",
+      {.help = "part of the records to use",
        .required = true,
        .tpuest = true,
        .values = {"train", "eval"}});
     v("eval_fraction", eval_fraction,
-      {.help = "about so many of all records are of the part eval", .tpuest = true});
+      {.help = "approximate fraction of all records in the part `eval`", .tpuest = true});
   }
 };
 
@@ -136,34 +137,41 @@ struct CsvSource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("file_pattern", file_pattern,
-      {.help = "file, shell pattern or a list of them, read in this order; -: standard input",
+      {.help = "file, shell pattern or a list of them, read in this order; `-` is standard input",
        .required = true,
        .input_path = true});
-    v("column_names", column_names, {.help = "of all columns; null: the header's"});
+    v("column_names", column_names, {.help = "names of all columns; `null` takes the header's"});
     v("column_defaults", column_defaults,
-      {.help = "one a selected column: a dtype (the column must have a value), a value, or both as "
-               "{dtype, default_value}; null: types as found in the first rows, 0 and \"\""});
-    v("label_name", label_name, {.help = "what the input_fn's labels is where it is null"});
-    v("select_columns", select_columns, {.help = "names or numbers from 0; null: all"});
-    v("field_delim", field_delim, {.help = "one character between fields"});
+      {.help = "one entry per selected column: a dtype (the column must have a value), a value, or "
+               "both as {dtype, default_value}; `null` infers types from the first rows and "
+               "defaults to 0 and \"\""});
+    v("label_name", label_name, {.help = "label column, used if the input_fn's `labels` is null"});
+    v("select_columns", select_columns,
+      {.help = "names or numbers, from 0, of the columns to read; `null` reads all"});
+    v("field_delim", field_delim, {.help = "one character that separates fields"});
     v("use_quote_delim", use_quote_delim,
-      {.help = "false: a double quote is a character as any other"});
-    v("na_value", na_value, {.help = "a text that counts as an empty field"});
-    v("header", header, {.help = "the first row of each file names the columns"});
+      {.help = "`false` treats a double quote as any other character"});
+    v("na_value", na_value, {.help = "text that counts as an empty field"});
+    v("header", header, {.help = "`true` reads column names from the first row of each file"});
     v("num_rows_for_inference", num_rows_for_inference,
-      {.help = "rows that types are found from; null: all"});
+      {.help = "number of rows from which to infer types; `null` reads all"});
     v("compression_type", compression_type,
-      {.help = "null and \"\" for none", .values = {"", "GZIP", "ZLIB"}});
+      {.help = "compression; `null` and \"\" for none", .values = {"", "GZIP", "ZLIB"}});
     v("split", split,
-      {.help = "one of two parts of the records, by a hash of each; skip and take count in it",
+      {.help = "one of two parts of the records, by a hash of each record; skip and take count "
+               "within the part",
        .tpuest = true});
     v("batch_size", batch_size,
-      {.help = "rows of a batch, where the job names no train_batch_size; both: the same number"});
-    v("num_epochs", num_epochs, {.help = "passes, as repeat beside the source"});
+      {.help = "rows per batch, if the job has no train_batch_size; if both are given they must "
+               "agree"});
+    v("num_epochs", num_epochs, {.help = "number of passes, as `repeat` of the input_fn"});
     v("shuffle", shuffle,
-      {.help = "true, or a buffer or seed without it: as shuffle beside the source"});
-    v("shuffle_buffer_size", shuffle_buffer_size, {.help = "rows of its window; null: 10000"});
-    v("shuffle_seed", shuffle_seed, {.help = "null: from tf_random_seed"});
+      {.help =
+           "`true`, or a buffer size or seed alone, shuffles as `shuffle` of the input_fn does"});
+    v("shuffle_buffer_size", shuffle_buffer_size,
+      {.help = "size of the shuffle window in rows; `null` is 10000"});
+    v("shuffle_seed", shuffle_seed,
+      {.help = "seed of the shuffle; `null` takes it from tf_random_seed"});
     VisitRange(v);
   }
 };
@@ -189,14 +197,14 @@ struct IdxSource : RecordRange {
 // a pure function of (seed, index).
 struct DigitsSource : RecordRange {
   static constexpr std::string_view kType = "digits";
-  static constexpr std::string_view kSummary = "drawn digits: no file is needed";
+  static constexpr std::string_view kSummary = "generated images of digits; needs no file";
   int64_t count = 60000;
   uint64_t seed = 0;
 
   template <class V>
   void Visit(V& v) {
-    v("count", count, {.help = "digits in an epoch"});
-    v("seed", seed, {.help = "another seed draws other digits"});
+    v("count", count, {.help = "number of digits in an epoch"});
+    v("seed", seed, {.help = "seed of the images"});
     VisitRange(v);
   }
 };
@@ -205,7 +213,7 @@ struct DigitsSource : RecordRange {
 // a pure function of (seed, index).
 struct ShapesSource : RecordRange {
   static constexpr std::string_view kType = "shapes";
-  static constexpr std::string_view kSummary = "drawn coloured shapes: no file is needed";
+  static constexpr std::string_view kSummary = "generated images of coloured shapes; needs no file";
   int64_t count = 50000;
   uint64_t seed = 0;
   int64_t classes = 10;
@@ -213,10 +221,10 @@ struct ShapesSource : RecordRange {
 
   template <class V>
   void Visit(V& v) {
-    v("count", count, {.help = "images in an epoch"});
-    v("seed", seed, {.help = "another seed draws other images"});
-    v("classes", classes, {.help = "kinds of shapes, 2 to 10"});
-    v("size", size, {.help = "height and width, 8 to 256"});
+    v("count", count, {.help = "number of images in an epoch"});
+    v("seed", seed, {.help = "seed of the images"});
+    v("classes", classes, {.help = "number of shape kinds, 2 to 10"});
+    v("size", size, {.help = "height and width in pixels, 8 to 256"});
     VisitRange(v);
   }
 };
@@ -225,7 +233,7 @@ struct ShapesSource : RecordRange {
 // 0 to 255, and, unless there are none, `label`: int32 [], float32 [classes] or float32 [1].
 struct ImageFolderSource : RecordRange {
   static constexpr std::string_view kType = "image_dataset_from_directory";
-  static constexpr std::string_view kSummary = "images in a folder a class";
+  static constexpr std::string_view kSummary = "images in one folder per class";
   std::string directory;
   std::optional<std::variant<std::string, std::vector<int64_t>>> labels = "inferred";
   std::optional<std::string> label_mode = "int";
@@ -250,29 +258,36 @@ struct ImageFolderSource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("directory", directory,
-      {.help = "a folder of images for each class", .required = true, .input_path = true});
+      {.help = "folder that holds one folder of images per class",
+       .required = true,
+       .input_path = true});
     v("labels", labels,
-      {.help = "inferred: by folder; null: none; or a whole number for each file, in their order"});
+      {.help = "`inferred` takes the class from the folder; `null` has no labels; a list gives one "
+               "whole number per file, in their order"});
     v("label_mode", label_mode,
-      {.help =
-           "int: int32 []; categorical: float32 [classes]; binary: float32 [1]; null: no labels",
+      {.help = "`int` is int32 []; `categorical` is float32 [classes]; `binary` is float32 [1]; "
+               "`null` has no labels",
        .values = {"int", "categorical", "binary"}});
-    v("class_names", class_names, {.help = "the folders, in the order of their labels"});
+    v("class_names", class_names, {.help = "names of the folders, in the order of their labels"});
     v("color_mode", color_mode,
-      {.help = "1, 3 or 4 channels", .values = {"grayscale", "rgb", "rgba"}});
-    v("image_size", image_size, {.help = "[height, width] that every image is resized to"});
+      {.help = "number of channels: `grayscale` 1, `rgb` 3, `rgba` 4",
+       .values = {"grayscale", "rgb", "rgba"}});
+    v("image_size", image_size, {.help = "[height, width] to which every image is resized"});
     v("shuffle", shuffle,
-      {.help = "the list of files, by seed, before it is split; `shuffle` of the input_fn shuffles "
-               "each epoch"});
-    v("seed", seed, {.help = "of that; null: 0"});
-    v("validation_split", validation_split, {.help = "part of the files, for validation: 0 to 1"});
+      {.help = "shuffle the list of files by `seed` before it is split; the input_fn's `shuffle` "
+               "shuffles each epoch"});
+    v("seed", seed, {.help = "seed of that shuffle; `null` is 0"});
+    v("validation_split", validation_split,
+      {.help = "fraction of the files to use for validation, 0 to 1"});
     v("subset", subset,
-      {.help = "training: all files but the last ones, which are validation's",
+      {.help = "`validation` takes the last files; `training` takes the others",
        .values = {"training", "validation"}});
-    v("interpolation", interpolation, {.help = "of the resizing", .values = ResizeMethods()});
-    v("follow_links", follow_links, {.help = "into folders that are links"});
+    v("interpolation", interpolation,
+      {.help = "interpolation of the resizing", .values = ResizeMethods()});
+    v("follow_links", follow_links, {.help = "read folders that are links"});
     v("crop_to_aspect_ratio", crop_to_aspect_ratio,
-      {.help = "cut the longer side's ends off instead of squeezing it"});
+      {.help =
+           "`true` crops the longer side to keep the aspect ratio; `false` distorts the image"});
     VisitRange(v);
   }
 };
@@ -288,7 +303,7 @@ struct SlicesSource : RecordRange {
 
   template <class V>
   void Visit(V& v) {
-    v("values", values, {.help = "name to list of rows", .required = true});
+    v("values", values, {.help = "lists of rows, by column name", .required = true});
     VisitRange(v);
   }
 };
@@ -296,16 +311,16 @@ struct SlicesSource : RecordRange {
 // Dataset.range. Column: `value` int64 [], from `start` in steps of `step` to before `stop`.
 struct RangeSource : RecordRange {
   static constexpr std::string_view kType = "range";
-  static constexpr std::string_view kSummary = "whole numbers in a row";
+  static constexpr std::string_view kSummary = "consecutive whole numbers";
   int64_t start = 0;
   int64_t stop = 0;
   int64_t step = 1;
 
   template <class V>
   void Visit(V& v) {
-    v("start", start, {.help = "the first value"});
-    v("stop", stop, {.help = "values end before this one", .required = true});
-    v("step", step, {.help = "from one value to the next; not 0"});
+    v("start", start, {.help = "first value"});
+    v("stop", stop, {.help = "end of the range, excluded", .required = true});
+    v("step", step, {.help = "difference between values; not 0"});
     VisitRange(v);
   }
 };
@@ -322,7 +337,8 @@ struct FilesSource : RecordRange {
        .required = true,
        .input_path = true});
     v("compression_type", compression_type,
-      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+      {.help = "compression: \"\" for none; `auto` detects it from the first bytes",
+       .values = {"", "GZIP", "ZLIB", "auto"}});
     VisitRange(v);
   }
 };
@@ -341,7 +357,7 @@ struct TextLineSource : FilesSource {
 // A JSON object a line. Columns: those of `features`, or the keys of the first objects.
 struct JsonLinesSource : FilesSource {
   static constexpr std::string_view kType = "json_lines";
-  static constexpr std::string_view kSummary = "a JSON object a line";
+  static constexpr std::string_view kSummary = "one JSON object per line";
   std::map<std::string, FeatureOptions> features;
   std::optional<int64_t> num_rows_for_inference = 100;
 
@@ -349,10 +365,10 @@ struct JsonLinesSource : FilesSource {
   void Visit(V& v) {
     VisitFiles(v);
     v("features", features,
-      {.help = "keys that are read, and what they hold; empty: all keys of the first rows, as they "
-               "are there, 0 and \"\" where there is none"});
+      {.help = "keys to read and their types; empty reads all keys of the first rows, with 0 and "
+               "\"\" for missing values"});
     v("num_rows_for_inference", num_rows_for_inference,
-      {.help = "rows that keys and types are found from; null: all"});
+      {.help = "number of rows from which to infer keys and types; `null` reads all"});
   }
 };
 
@@ -361,7 +377,7 @@ struct JsonLinesSource : FilesSource {
 // there are weights, `weight` float32.
 struct LibsvmSource : FilesSource {
   static constexpr std::string_view kType = "libsvm";
-  static constexpr std::string_view kSummary = "rows of label and index:value pairs";
+  static constexpr std::string_view kSummary = "rows of a label and index:value pairs";
   std::optional<FileNames> weights;
   std::optional<std::string> label_dtype;
   int64_t base = 0;
@@ -374,22 +390,22 @@ struct LibsvmSource : FilesSource {
   template <class V>
   void Visit(V& v) {
     v("file", filenames,
-      {.help = "file, shell pattern or a list of them, read in this order; -: standard input",
+      {.help = "file, shell pattern or a list of them, read in this order; `-` is standard input",
        .required = true,
        .input_path = true});
     v("weights", weights,
-      {.help =
-           "files of one number a row, one for each file: the column `weight`; null: FILE.weight "
-           "if it exists; []: none",
+      {.help = "files with one number per row, one for each input file, as the column `weight`; "
+               "`null` takes FILE.weight if it exists; [] has none",
        .input_path = true});
     v("label_dtype", label_dtype,
-      {.help = "type of the labels; null: int64 if all are whole numbers, otherwise float32",
+      {.help = "type of the labels; `null` is int64 if all are whole numbers, otherwise float32",
        .values = {"int64", "float32"}});
-    v("base", base, {.help = "first index of the file, 0 or 1; `index` counts from 0"});
+    v("base", base, {.help = "first index in the file, 0 or 1; the column `index` counts from 0"});
     v("size", size,
-      {.help = "number of indices; a row with an index beyond them is an error; null: any number"});
+      {.help = "number of indices; a larger index in a row is an error; `null` allows any"});
     v("compression_type", compression_type,
-      {.help = "\"\" for none; auto: by the first bytes", .values = {"", "GZIP", "ZLIB", "auto"}});
+      {.help = "compression: \"\" for none; `auto` detects it from the first bytes",
+       .values = {"", "GZIP", "ZLIB", "auto"}});
     VisitRange(v);
   }
 };
@@ -397,7 +413,7 @@ struct LibsvmSource : FilesSource {
 // tf.data.FixedLengthRecordDataset. Column: `record`, a string [] of record_bytes bytes.
 struct FixedLengthSource : FilesSource {
   static constexpr std::string_view kType = "FixedLengthRecordDataset";
-  static constexpr std::string_view kSummary = "records of so many bytes";
+  static constexpr std::string_view kSummary = "records of a fixed number of bytes";
   int64_t record_bytes = 0;
   int64_t header_bytes = 0;
   int64_t footer_bytes = 0;
@@ -405,9 +421,9 @@ struct FixedLengthSource : FilesSource {
   template <class V>
   void Visit(V& v) {
     VisitFiles(v);
-    v("record_bytes", record_bytes, {.help = "of each record", .required = true});
-    v("header_bytes", header_bytes, {.help = "left out at the start of each file"});
-    v("footer_bytes", footer_bytes, {.help = "left out at the end of each file"});
+    v("record_bytes", record_bytes, {.help = "bytes per record", .required = true});
+    v("header_bytes", header_bytes, {.help = "bytes to skip at the start of each file"});
+    v("footer_bytes", footer_bytes, {.help = "bytes to skip at the end of each file"});
   }
 };
 
@@ -420,9 +436,7 @@ struct NpySource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("arrays", arrays,
-      {.help = "name of a column to the .npy file of its rows",
-       .required = true,
-       .input_path = true});
+      {.help = ".npy files of rows, by column name", .required = true, .input_path = true});
     VisitRange(v);
   }
 };
@@ -437,7 +451,7 @@ struct NpzSource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("file", file, {.help = "a .npz file", .required = true, .input_path = true});
-    v("arrays", arrays, {.help = "name of a column to the array of its rows; empty: all arrays"});
+    v("arrays", arrays, {.help = "names of arrays, by column name; empty reads all arrays"});
     VisitRange(v);
   }
 };
@@ -447,7 +461,7 @@ struct NpzSource : RecordRange {
 struct GeneratorSource : RecordRange {
   static constexpr std::string_view kType = "generator";
   static constexpr std::string_view kSummary =
-      "what a program writes: tf.Examples, JSON lines or CSV";
+      "output of a program: tf.Examples, JSON lines or CSV";
   std::vector<std::string> command;
   std::string format = "jsonl";
   std::map<std::string, FeatureOptions> features;
@@ -456,19 +470,18 @@ struct GeneratorSource : RecordRange {
   template <class V>
   void Visit(V& v) {
     v("command", command,
-      {.help =
-           "a program and its arguments; each pass starts it anew, and it has to write the same "
-           "again",
+      {.help = "program and its arguments; each pass starts it again, and it must write the same "
+               "records",
        .required = true,
        .tpuest = true});
     v("format", format,
-      {.help = "a JSON object a line, lines, or TFRecords",
+      {.help =
+           "format of the output: `jsonl` (one JSON object per line), `text` (lines) or `tfrecord`",
        .tpuest = true,
        .values = {"jsonl", "text", "tfrecord"}});
-    v("features", features,
-      {.help = "of jsonl: keys that are read, and what they hold", .tpuest = true});
+    v("features", features, {.help = "of jsonl: keys to read and their types", .tpuest = true});
     v("timeout_secs", timeout_secs,
-      {.help = "a program that writes nothing for so long is given up", .tpuest = true});
+      {.help = "seconds without output after which the program is stopped", .tpuest = true});
     VisitRange(v);
   }
 };
@@ -484,12 +497,13 @@ struct SqlSource : RecordRange {
 
   template <class V>
   void Visit(V& v) {
-    v("driver_name", driver_name, {.help = "of the database", .values = {"sqlite"}});
+    v("driver_name", driver_name, {.help = "type of the database", .values = {"sqlite"}});
     v("data_source_name", data_source_name,
-      {.help = "the database's file", .required = true, .input_path = true});
-    v("query", query, {.help = "a SELECT; its ORDER BY is the records' order", .required = true});
+      {.help = "file of the database", .required = true, .input_path = true});
+    v("query", query,
+      {.help = "SELECT statement; its ORDER BY sets the order of records", .required = true});
     v("output_types", output_types,
-      {.help = "of the query's columns: int32, int64, float32, float64, bool, string",
+      {.help = "types of the query's columns: int32, int64, float32, float64, bool, string",
        .required = true});
     VisitRange(v);
   }
@@ -511,7 +525,7 @@ struct ZipSource : RecordRange {
 
   template <class V>
   void Visit(V& v) {
-    v("datasets", datasets, {.help = "sources, of different columns", .required = true});
+    v("datasets", datasets, {.help = "sources with different columns", .required = true});
     VisitRange(v);
   }
 };

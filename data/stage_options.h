@@ -26,12 +26,13 @@ struct ShuffleOptions {
   template <class V>
   void Visit(V& v) {
     v("buffer_size", buffer_size,
-      {.help = "full: an exact permutation; a number: TensorFlow's window of so many records",
+      {.help = "`full` is an exact permutation; a number is the size of TensorFlow's shuffle "
+               "window in records",
        .required = true,
        .values = {"full"}});
-    v("seed", seed, {.help = "null: from tf_random_seed"});
+    v("seed", seed, {.help = "seed of the shuffle; `null` takes it from tf_random_seed"});
     v("reshuffle_each_iteration", reshuffle_each_iteration,
-      {.help = "another order in each epoch"});
+      {.help = "use another order in each epoch"});
   }
 };
 
@@ -42,8 +43,8 @@ struct ShardOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("num_shards", num_shards, {.help = "parts that the records are dealt to", .required = true});
-    v("index", index, {.help = "the part that is read, counted from 0", .required = true});
+    v("num_shards", num_shards, {.help = "number of parts", .required = true});
+    v("index", index, {.help = "index of the part to read, from 0", .required = true});
   }
 };
 
@@ -57,11 +58,13 @@ struct OrderStageOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("repeat", repeat, {.help = "passes over what is before it; -1: for ever"});
-    v("shuffle", shuffle, {.help = "a window of so many, which fills across passes before it"});
-    v("take", take, {.help = "so many of a pass; -1: all"});
-    v("skip", skip, {.help = "so many of a pass are left out at its start"});
-    v("shard", shard, {.help = "every so-many-th of a pass"});
+    v("repeat", repeat, {.help = "number of passes over the stages before it; -1 repeats forever"});
+    v("shuffle", shuffle,
+      {.help = "shuffles in a window of this many examples, which fills across passes of an "
+               "earlier repeat"});
+    v("take", take, {.help = "number of examples to use per pass; -1 uses all"});
+    v("skip", skip, {.help = "number of examples to skip at the start of each pass"});
+    v("shard", shard, {.help = "keeps every N-th example of a pass"});
   }
 };
 
@@ -72,8 +75,9 @@ struct DatasetOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("source", source, {.help = "where its records come from", .required = true, .tpuest = true});
-    v("stages", stages, {.help = "what they go through, in order", .tpuest = true});
+    v("source", source,
+      {.help = "source of the dataset's records", .required = true, .tpuest = true});
+    v("stages", stages, {.help = "stages of the dataset, in order", .tpuest = true});
   }
 };
 
@@ -87,14 +91,16 @@ struct SampleFromOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("datasets", datasets, {.help = "beside what is before the stage", .required = true});
+    v("datasets", datasets,
+      {.help = "further datasets, besides the stages before this one", .required = true});
     v("weights", weights,
-      {.help = "how often each is drawn, what is before the stage first; []: all as often"});
-    v("seed", seed, {.help = "null: from tf_random_seed"});
+      {.help = "probability of each dataset, first that of the stages before this one; [] weighs "
+               "all equally"});
+    v("seed", seed, {.help = "seed of the draws; `null` takes it from tf_random_seed"});
     v("stop_on_empty_dataset", stop_on_empty_dataset,
-      {.help = "a pass ends with the first dataset that ends; false: with the last"});
+      {.help = "`true` ends a pass with the first dataset that ends; `false` with the last"});
     v("rerandomize_each_iteration", rerandomize_each_iteration,
-      {.help = "other draws in each pass"});
+      {.help = "draw again in each pass"});
   }
 };
 
@@ -105,8 +111,8 @@ struct InterleaveOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("cycle_length", cycle_length, {.help = "files that are read in turns", .required = true});
-    v("block_length", block_length, {.help = "records of a file in its turn"});
+    v("cycle_length", cycle_length, {.help = "number of files to read in turns", .required = true});
+    v("block_length", block_length, {.help = "number of records per turn of a file"});
   }
 };
 
@@ -119,11 +125,11 @@ struct WindowOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("size", size, {.help = "examples of a window", .required = true});
-    v("shift", shift, {.help = "examples from one window's start to the next; null: size"});
-    v("stride", stride, {.help = "every so-many-th example is in the window"});
+    v("size", size, {.help = "number of examples in a window", .required = true});
+    v("shift", shift, {.help = "examples between the starts of windows; `null` is size"});
+    v("stride", stride, {.help = "take every N-th example into the window"});
     v("drop_remainder", drop_remainder,
-      {.help = "leave out windows that are short; false: a padded_batch fills them up"});
+      {.help = "leave out short windows; `false` keeps them, and padded_batch pads them"});
   }
 };
 
@@ -136,8 +142,9 @@ struct PaddingOptions {
   template <class V>
   void VisitPadding(V& v) {
     v("padded_shapes", padded_shapes,
-      {.help = "by column, [20]: lists of so many; without, and -1: as the batch's longest"});
-    v("padding_values", padding_values, {.help = "by column; without: 0, false and \"\""});
+      {.help = "lengths by column, such as [20]; columns without a length, and -1, take the "
+               "batch's longest"});
+    v("padding_values", padding_values, {.help = "padding by column; default: 0, false and \"\""});
   }
 };
 
@@ -147,7 +154,7 @@ struct PaddedBatchOptions : PaddingOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("batch_size", batch_size, {.help = "train_batch_size, as a check"});
+    v("batch_size", batch_size, {.help = "must equal train_batch_size"});
     VisitPadding(v);
   }
 };
@@ -164,17 +171,17 @@ struct BucketOptions : PaddingOptions {
   template <class V>
   void Visit(V& v) {
     v("element_length_func", element_length_func,
-      {.help = "an example's length: a column of lists, or a formula that gives a whole number",
+      {.help = "length of an example: a column of lists, or a formula that returns a whole number",
        .required = true});
     v("bucket_boundaries", bucket_boundaries,
-      {.help = "upper ends of the buckets, which are none of theirs; the last bucket has no end",
+      {.help = "upper limits of the buckets, excluded; the last bucket has none",
        .required = true});
     v("bucket_batch_sizes", bucket_batch_sizes,
-      {.help = "examples of a batch of each bucket, one more than boundaries", .required = true});
+      {.help = "batch size of each bucket, one more than boundaries", .required = true});
     VisitPadding(v);
     v("pad_to_bucket_boundary", pad_to_bucket_boundary,
-      {.help = "lists become as long as their bucket has at most"});
-    v("no_padding", no_padding, {.help = "lists stay lists of any length"});
+      {.help = "pad lists to the largest length of their bucket"});
+    v("no_padding", no_padding, {.help = "keep lists at their own lengths"});
     v("drop_remainder", drop_remainder, {.help = "leave out short batches at the end"});
   }
 };
@@ -200,30 +207,34 @@ struct StageOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("repeat", repeat, {.help = "passes over what is before it; -1: for ever"});
-    v("shuffle", shuffle, {.help = "a window of so many, which fills across passes before it"});
-    v("take", take, {.help = "so many of a pass; -1: all"});
-    v("skip", skip, {.help = "so many of a pass are left out at its start"});
-    v("shard", shard, {.help = "every so-many-th of a pass"});
+    v("repeat", repeat, {.help = "number of passes over the stages before it; -1 repeats forever"});
+    v("shuffle", shuffle,
+      {.help = "shuffles in a window of this many examples, which fills across passes of an "
+               "earlier repeat"});
+    v("take", take, {.help = "number of examples to use per pass; -1 uses all"});
+    v("skip", skip, {.help = "number of examples to skip at the start of each pass"});
+    v("shard", shard, {.help = "keeps every N-th example of a pass"});
     v("map", map, {.help = "ops on columns, in order"});
     v("filter", filter,
-      {.help = "a formula of an example's columns: examples for which it is false are left out"});
+      {.help = "formula of an example's columns; examples for which it is false are left out"});
     v("take_while", take_while,
-      {.help = "a formula of an example's columns: a pass ends before the first for which it is "
-               "false"});
-    v("concatenate", concatenate, {.help = "datasets that follow what is before the stage"});
+      {.help = "formula of an example's columns; a pass ends before the first example for which it "
+               "is false"});
+    v("concatenate", concatenate, {.help = "datasets that follow the stages before it"});
     v("sample_from_datasets", sample_from_datasets,
-      {.help = "examples of what is before the stage and of other datasets, drawn by weight"});
-    v("interleave", interleave, {.help = "the source's files in turns; the first stage"});
+      {.help = "draws examples from the stages before it and from other datasets, by weight"});
+    v("interleave", interleave,
+      {.help = "reads the source's files in turns; must be the first stage"});
     v("cache", cache,
-      {.help = "passes behind it give the first one's examples again; memory, or a file that keeps "
-               "the source's records for later runs"});
-    v("window", window, {.help = "so many examples one after the other as one, stacked"});
-    v("batch", batch, {.help = "train_batch_size, as a check; the last stage"});
+      {.help = "repeats the examples of the first pass in later passes; `memory`, or a file that "
+               "keeps the source's records for later runs"});
+    v("window", window, {.help = "stacks this many consecutive examples into one"});
+    v("batch", batch,
+      {.help = "batch size, which must equal train_batch_size; must be the last stage"});
     v("padded_batch", padded_batch,
-      {.help = "lists of a batch filled up to one length; the last stage"});
+      {.help = "pads the lists of a batch to one length; must be the last stage"});
     v("bucket_by_sequence_length", bucket_by_sequence_length,
-      {.help = "batches of examples that are about as long; the last stage"});
+      {.help = "batches examples of similar length; must be the last stage"});
   }
 };
 

@@ -13,7 +13,7 @@ namespace tpuest::models {
 template <class Kind>
 struct BaselineOf {
   static constexpr std::string_view kType = Kind::kBaseline;
-  static constexpr std::string_view kSummary = "the same answer for every example";
+  static constexpr std::string_view kSummary = "predicts the same for every example";
   Kind kind;
   nn::PremadeOptimizer optimizer = nn::Ftrl{};
   std::vector<nn::ExtraMetric> metrics;

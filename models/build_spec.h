@@ -40,10 +40,11 @@ struct JobContext {
 inline constexpr std::string_view kCurrentEpoch = "current_epoch";
 
 inline constexpr std::string_view kPrecisionHelp =
-    "of activations and products; variables are float32";
+    "precision of activations and matrix products; variables are float32";
 
 inline constexpr std::string_view kOwnOptimizerHelp =
-    "Keras', whose slots are training/<optimizer>/..., or tf.train's, instead of the job's";
+    "optimizer of tf.keras, whose slots are training/<optimizer>/..., or of tf.train; replaces the "
+    "job's";
 
 // The optimizer that a model may name itself, as SpecParts::optimizers.
 [[nodiscard]] std::vector<nn::OptimizerPart> PartsOf(

@@ -28,14 +28,15 @@ struct DnnOf {
 
   template <class V>
   void Visit(V& v) {
-    v("hidden_units", hidden_units, {.help = "of each hidden layer", .required = true});
+    v("hidden_units", hidden_units,
+      {.help = "number of units in each hidden layer", .required = true});
     v("feature_columns", feature_columns, {.help = kColumnsHelp, .required = true});
     kind.Visit(v);
     v("optimizer", optimizer, {.help = kOptimizerHelp});
     v("activation_fn", activation_fn,
-      {.help = "of the hidden layers", .values = nn::ActivationNames()});
-    v("dropout", dropout, {.help = "fraction of hidden outputs dropped in training"});
-    v("batch_norm", batch_norm, {.help = "batch normalization behind each hidden layer"});
+      {.help = "activation of the hidden layers", .values = nn::ActivationNames()});
+    v("dropout", dropout, {.help = "fraction of hidden outputs to drop in training"});
+    v("batch_norm", batch_norm, {.help = "batch normalization after each hidden layer"});
     v("metrics", metrics, {.help = kMetricsHelp});
   }
 

@@ -36,14 +36,15 @@ struct DnnLinearCombinedOf {
     v("linear_optimizer", linear_optimizer, {.help = kOptimizerHelp});
     v("dnn_feature_columns", dnn_feature_columns, {.help = kColumnsHelp});
     v("dnn_optimizer", dnn_optimizer, {.help = kOptimizerHelp});
-    v("dnn_hidden_units", dnn_hidden_units, {.help = "of each hidden layer"});
+    v("dnn_hidden_units", dnn_hidden_units, {.help = "number of units in each hidden layer"});
     v("dnn_activation_fn", dnn_activation_fn,
-      {.help = "of the hidden layers", .values = nn::ActivationNames()});
-    v("dnn_dropout", dnn_dropout, {.help = "fraction of hidden outputs dropped in training"});
+      {.help = "activation of the hidden layers", .values = nn::ActivationNames()});
+    v("dnn_dropout", dnn_dropout, {.help = "fraction of hidden outputs to drop in training"});
     kind.Visit(v);
-    v("batch_norm", batch_norm, {.help = "batch normalization behind each hidden layer"});
+    v("batch_norm", batch_norm, {.help = "batch normalization after each hidden layer"});
     v("linear_sparse_combiner", linear_sparse_combiner,
-      {.help = "how the values of an example become one", .values = {"sum", "mean", "sqrtn"}});
+      {.help = "how to combine the values of an example into one",
+       .values = {"sum", "mean", "sqrtn"}});
     v("metrics", metrics, {.help = kMetricsHelp});
   }
 

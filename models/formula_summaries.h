@@ -27,17 +27,19 @@ struct FormulaSummary {
 
   template <class V>
   void Visit(V& v) {
-    v("scalar", scalar, {.help = "formula of one number of the batch", .tpuest = true});
+    v("scalar", scalar, {.help = "formula of one number per batch", .tpuest = true});
     v("histogram", histogram, {.help = "formula of numbers", .tpuest = true});
-    v("image", image, {.help = "formula of [batch, height, width, 1, 3 or 4]", .tpuest = true});
-    v("text", text, {.help = "formula of texts", .tpuest = true});
+    v("image", image,
+      {.help = "formula of [batch, height, width, channels] with 1, 3 or 4 channels",
+       .tpuest = true});
+    v("text", text, {.help = "formula of strings", .tpuest = true});
     v("name", name, {.help = "tag of the events; default: the formula", .tpuest = true});
     v("audio", audio,
       {.help = "formula of [batch, frames] or [batch, frames, channels], from -1 to 1",
        .tpuest = true});
     v("max_outputs", max_outputs,
-      {.help = "images or sounds of a batch that are written", .tpuest = true});
-    v("sample_rate", sample_rate, {.help = "of sounds, in Hz", .tpuest = true});
+      {.help = "maximum number of images or sounds per batch", .tpuest = true});
+    v("sample_rate", sample_rate, {.help = "sample rate of sounds, in Hz", .tpuest = true});
   }
 };
 

@@ -23,7 +23,7 @@ using OutputNames = std::variant<std::string, std::map<std::string, std::string>
 struct Functional {
   static constexpr std::string_view kType = "Functional";
   static constexpr std::string_view kSummary =
-      "layers as a graph, by name, and a head, written in the job";
+      "a graph of named layers and a head, written in the job";
   std::vector<nn::Layer> layers;
   std::vector<std::string> inputs;
   std::vector<int64_t> input_shape;
@@ -39,25 +39,27 @@ struct Functional {
 
   template <class V>
   void Visit(V& v) {
-    v("layers", layers, {.help = "from the features to the logits", .required = true});
+    v("layers", layers, {.help = "layers from the features to the logits", .required = true});
     v("inputs", inputs,
-      {.help = "names of the features as the layers know them; []: all that there are. One feature "
-               "alone may have any name"});
+      {.help = "names of the features that layers refer to; [] takes all. A single feature may "
+               "have any name"});
     v("input_shape", input_shape,
-      {.help = "of an example, which is held to it; -1: any side; []: any"});
+      {.help = "required shape of an example; -1 allows any size of an axis; [] allows any shape"});
     v("outputs", outputs,
-      {.help = "the layer that gives the logits, or one for each head by its name; default: the "
-               "last"});
+      {.help =
+           "layer that returns the logits, or one per head by its name; default: the last layer"});
     v("weights", weights,
-      {.help = "file of Keras' whose weights a run starts with: .h5, .keras, .weights.h5",
+      {.help = "Keras file with the initial weights of a run: .h5, .keras or .weights.h5",
        .input_path = true});
-    v("head", head, {.help = "loss, predictions and metrics", .required = true});
+    v("head", head, {.help = "head that computes loss, predictions and metrics", .required = true});
     v("optimizer", optimizer, {.help = kOwnOptimizerHelp});
-    v("metrics", metrics, {.help = "further metrics, or others of the same name"});
+    v("metrics", metrics,
+      {.help = "metrics to add to those of the head; the same name replaces one"});
     v("l2_weight_decay", l2_weight_decay,
-      {.help = "times half the squared weights, added to the loss", .tpuest = true});
+      {.help = "adds half the squared weights times this rate to the loss", .tpuest = true});
     v("trainable", trainable,
-      {.help = "patterns of variables; the rest is frozen, in inference mode", .tpuest = true});
+      {.help = "patterns of variables to train; all others are frozen, in inference mode",
+       .tpuest = true});
     v("precision", precision,
       {.help = kPrecisionHelp, .tpuest = true, .values = {"float32", "bfloat16"}});
   }

@@ -14,7 +14,7 @@ template <class Kind>
 struct LinearOf {
   static constexpr std::string_view kType = Kind::kLinear;
   static constexpr std::string_view kSummary =
-      "a weight for each number and category, on feature columns";
+      "one weight per number and category, on feature columns";
   Kind kind;
   std::vector<std::string> feature_columns;
   nn::PremadeOptimizer optimizer = nn::Ftrl{};
@@ -28,7 +28,8 @@ struct LinearOf {
     kind.Visit(v);
     v("optimizer", optimizer, {.help = kOptimizerHelp});
     v("sparse_combiner", sparse_combiner,
-      {.help = "how the values of an example become one", .values = {"sum", "mean", "sqrtn"}});
+      {.help = "how to combine the values of an example into one",
+       .values = {"sum", "mean", "sqrtn"}});
     v("metrics", metrics, {.help = kMetricsHelp});
   }
 

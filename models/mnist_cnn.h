@@ -14,7 +14,7 @@ namespace tpuest::models {
 struct MnistCnn {
   static constexpr std::string_view kType = "mnist_cnn";
   static constexpr std::string_view kSummary =
-      "two convolutions and two dense layers, 28x28 images to ten classes";
+      "two convolutions and two dense layers, from 28x28 images to ten classes";
   double dropout_rate = 0.4;
   std::optional<nn::PremadeOptimizer> optimizer;
   std::string precision = "float32";
@@ -22,7 +22,8 @@ struct MnistCnn {
 
   template <class V>
   void Visit(V& v) {
-    v("dropout_rate", dropout_rate, {.help = "of the dense layer in training, below 1"});
+    v("dropout_rate", dropout_rate,
+      {.help = "dropout rate of the dense layer in training, below 1"});
     v("optimizer", optimizer, {.help = kOwnOptimizerHelp});
     v("precision", precision,
       {.help = kPrecisionHelp, .tpuest = true, .values = {"float32", "bfloat16"}});

@@ -29,11 +29,12 @@ struct Classifier {
   template <class V>
   void Visit(V& v) {
     v("n_classes", n_classes, {.help = "number of classes"});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
     v("label_vocabulary", label_vocabulary,
-      {.help = "the classes' names, by which string labels are looked up"});
+      {.help = "names of the classes; string labels are looked up in this list"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = nn::LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = nn::LossReductionNames()});
   }
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
 };
@@ -51,10 +52,11 @@ struct Regressor {
 
   template <class V>
   void Visit(V& v) {
-    v("label_dimension", label_dimension, {.help = "numbers in a label"});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("label_dimension", label_dimension, {.help = "width of a label"});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = nn::LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = nn::LossReductionNames()});
     v("label_scaling", label_scaling, {.help = nn::kLabelScalingHelp, .tpuest = true});
   }
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
@@ -70,15 +72,16 @@ struct WithHead {
 
   template <class V>
   void Visit(V& v) {
-    v("head", head, {.help = "loss, predictions and metrics", .required = true});
+    v("head", head, {.help = "head that computes loss, predictions and metrics", .required = true});
   }
   [[nodiscard]] const nn::AnyHead& Head(const Place& /*place*/) const { return head; }
 };
 
 inline constexpr std::string_view kColumnsHelp = "names of feature_columns";
-inline constexpr std::string_view kMetricsHelp = "further metrics, or others of the same name";
+inline constexpr std::string_view kMetricsHelp =
+    "metrics to add to those of the head; the same name replaces one";
 inline constexpr std::string_view kOptimizerHelp =
-    "Keras', as TensorFlow 2 takes them, or tf.train's, as tf.compat.v1.estimator does";
+    "optimizer of tf.keras, as in TensorFlow 2, or of tf.train, as in tf.compat.v1.estimator";
 
 // The columns that a key of the model names.
 struct NamedColumns {

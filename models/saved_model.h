@@ -20,7 +20,7 @@ namespace tpuest::models {
 struct SavedModelModel {
   static constexpr std::string_view kType = "saved_model";
   static constexpr std::string_view kSummary =
-      "a SavedModel or frozen graph that is there already, to evaluate and predict with";
+      "an existing SavedModel or frozen graph, to evaluate and predict with";
   std::string path;
   std::optional<std::string> signature;
   std::map<std::string, std::string> inputs;
@@ -38,14 +38,13 @@ struct SavedModelModel {
        .tpuest = true,
        .input_path = true});
     v("signature", signature,
-      {.help = "that predicts; null: predict, else serving_default", .tpuest = true});
-    v("inputs", inputs,
-      {.help = "of a GraphDef: the tensor that each feature is fed to", .tpuest = true});
-    v("outputs", outputs,
-      {.help = "of a GraphDef: the tensor that each prediction is", .tpuest = true});
-    v("logits", logits, {.help = "the output that the head takes", .tpuest = true});
-    v("head", head, {.help = "evaluates where the SavedModel has no eval graph"});
-    v("metrics", metrics, {.help = "further metrics beside the head's"});
+      {.help = "signature that predicts; `null` is predict, otherwise serving_default",
+       .tpuest = true});
+    v("inputs", inputs, {.help = "of a GraphDef: the tensor fed by each feature", .tpuest = true});
+    v("outputs", outputs, {.help = "of a GraphDef: the tensor of each prediction", .tpuest = true});
+    v("logits", logits, {.help = "output that the head takes as logits", .tpuest = true});
+    v("head", head, {.help = "head to evaluate with, if the SavedModel has no eval graph"});
+    v("metrics", metrics, {.help = "metrics to add to those of the head"});
   }
 
   [[nodiscard]] const std::optional<nn::AnyHead>& Head() const { return head; }

@@ -14,7 +14,8 @@ namespace tpuest::models {
 // logits. Build throws Error kUsage where there is no layer, and for what a layer refuses.
 struct Sequential {
   static constexpr std::string_view kType = "Sequential";
-  static constexpr std::string_view kSummary = "layers in a row and a head, written in the job";
+  static constexpr std::string_view kSummary =
+      "a sequence of layers and a head, written in the job";
   std::vector<nn::Layer> layers;
   nn::AnyHead head;
   std::optional<nn::PremadeOptimizer> optimizer;
@@ -26,14 +27,16 @@ struct Sequential {
 
   template <class V>
   void Visit(V& v) {
-    v("layers", layers, {.help = "from the feature to the logits", .required = true});
-    v("head", head, {.help = "loss, predictions and metrics", .required = true});
+    v("layers", layers, {.help = "layers from the feature to the logits", .required = true});
+    v("head", head, {.help = "head that computes loss, predictions and metrics", .required = true});
     v("optimizer", optimizer, {.help = kOwnOptimizerHelp});
-    v("metrics", metrics, {.help = "further metrics, or others of the same name"});
+    v("metrics", metrics,
+      {.help = "metrics to add to those of the head; the same name replaces one"});
     v("l2_weight_decay", l2_weight_decay,
-      {.help = "times half the squared weights, added to the loss", .tpuest = true});
+      {.help = "adds half the squared weights times this rate to the loss", .tpuest = true});
     v("trainable", trainable,
-      {.help = "patterns of variables; the rest is frozen, in inference mode", .tpuest = true});
+      {.help = "patterns of variables to train; all others are frozen, in inference mode",
+       .tpuest = true});
     v("precision", precision,
       {.help = kPrecisionHelp, .tpuest = true, .values = {"float32", "bfloat16"}});
   }

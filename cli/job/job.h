@@ -25,9 +25,10 @@ struct PredictOutput {
 
   template <class V>
   void Visit(V& v) {
-    v("path", path, {.help = "file; -: stdout", .tpuest = true});
+    v("path", path, {.help = "output file; `-` writes to stdout", .tpuest = true});
     v("format", format,
-      {.help = "JSON Lines, CSV or tf.Examples; null: by the path's ending, or else JSON Lines",
+      {.help = "`jsonl`, `csv` or `tfrecord` (tf.Examples); `null` takes it from the path's "
+               "ending, otherwise JSON Lines",
        .tpuest = true,
        .values = {"jsonl", "csv", "tfrecord"}});
   }
@@ -44,15 +45,16 @@ struct PredictOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("input_fn", input_fn, {.help = "one of input_fns; null: the eval_spec's"});
-    v("checkpoint_path", checkpoint_path, {.help = "latest, best, a step or a prefix"});
-    v("predict_keys", predict_keys, {.help = "predictions that are written; null: all"});
+    v("input_fn", input_fn, {.help = "name of one of input_fns; `null` takes that of eval_spec"});
+    v("checkpoint_path", checkpoint_path,
+      {.help = "checkpoint to predict with: `latest`, `best`, a step or a prefix"});
+    v("predict_keys", predict_keys, {.help = "predictions to write, by name; `null` writes all"});
     v("forward_features", forward_features,
-      {.help = "columns of the input that are written beside the predictions"});
+      {.help = "columns of the input to write beside the predictions"});
     v("yield_single_examples", yield_single_examples,
-      {.help = "true: a row an example; false: a row a batch"});
-    v("hooks", hooks, {.help = "SessionRunHooks of a prediction, in this order"});
-    v("output", output, {.help = "where predictions go", .tpuest = true});
+      {.help = "`true` writes one row per example; `false` one row per batch"});
+    v("hooks", hooks, {.help = "SessionRunHooks to call during prediction, in this order"});
+    v("output", output, {.help = "where predictions are written", .tpuest = true});
   }
 };
 
@@ -66,16 +68,18 @@ struct DeadlineOptions {
   template <class V>
   void Visit(V& v) {
     v("rendezvous_secs", rendezvous_secs,
-      {.help = "processes of a group wait so long for each other at the start", .tpuest = true});
+      {.help = "seconds that the processes of a group wait for each other at the start",
+       .tpuest = true});
     v("peer_secs", peer_secs,
-      {.help = "a process of a group that is silent for so long is lost", .tpuest = true});
+      {.help = "seconds of silence after which a process of a group counts as lost",
+       .tpuest = true});
     v("step_secs", step_secs,
-      {.help =
-           "a process of a group that has not done its part of a step in so long is lost; 0: 20 "
-           "times what a step takes, at least a minute",
+      {.help = "seconds that a process of a group may take for its part of a step before it counts "
+               "as lost; 0 allows 20 times the duration of a step, at least a minute",
        .tpuest = true});
     v("evaluator_secs", evaluator_secs,
-      {.help = "a process that follows a run ends after so long without a trainer and a checkpoint",
+      {.help = "seconds after which `evaluate --follow` exits if it sees neither a trainer nor a "
+               "new checkpoint",
        .tpuest = true});
   }
 };
@@ -88,12 +92,13 @@ struct ClusterOptions {
   template <class V>
   void Visit(V& v) {
     v("token_file", token_file,
-      {.help = "a file with a secret that all processes of a group have: who has it may join, and "
-               "what they say is encrypted; TPUEST_CLUSTER_TOKEN holds it itself",
+      {.help = "file with the secret shared by all processes of a group: only processes that have "
+               "it may join, and their traffic is encrypted; the variable TPUEST_CLUSTER_TOKEN may "
+               "hold the secret instead",
        .tpuest = true});
     v("insecure", insecure,
-      {.help = "true: without a token anybody who reaches a process may join; else that is for one "
-               "machine alone",
+      {.help = "`true` runs a group on several machines without a token, so that anyone who "
+               "reaches a process may join; `false` allows that on one machine only",
        .tpuest = true});
   }
 };
@@ -105,12 +110,12 @@ struct PreemptionOptions {
   template <class V>
   void Visit(V& v) {
     v("signals", signals,
-      {.help = "that make a run save and leave; what is left out does as it does to any program",
+      {.help = "signals on which a run saves a checkpoint and exits; all other signals keep their "
+               "default action",
        .tpuest = true});
     v("grace_secs", grace_secs,
-      {.help =
-           "a run that has not saved and left so long after such a signal leaves at once; null: "
-           "it takes as long as it needs",
+      {.help = "seconds after such a signal at which a run exits even if it has not saved; `null` "
+               "sets no limit",
        .tpuest = true});
   }
 };
@@ -136,64 +141,68 @@ struct TpuestOptions {
   template <class V>
   void Visit(V& v) {
     v("resume", resume,
-      {.help = "auto: train goes on from the model_dir's checkpoint, or begins; must: it has one; "
-               "never: the model_dir is empty or not there",
+      {.help = "what `train` does with the checkpoint in model_dir: `auto` resumes it if there is "
+               "one; `must` requires one; `never` requires an empty or missing model_dir",
        .tpuest = true,
        .values = {"auto", "must", "never"},
        .changes_bits = false});
     v("preemption", preemption,
-      {.help = "signals that a run saves and leaves at", .tpuest = true, .changes_bits = false});
+      {.help = "signals on which a run saves a checkpoint and exits",
+       .tpuest = true,
+       .changes_bits = false});
     v("on_nan", on_nan,
-      {.help = "what follows a step whose loss or result is not finite, which is never applied",
+      {.help = "what to do after a step whose loss or update is not finite; such a step is never "
+               "applied",
        .tpuest = true});
     v("uneven_batches", uneven_batches,
-      {.help =
-           "of a batch that does not divide by the replicas of use_tpu: true: it is refused, as "
-           "by TPUEstimator, or filled up with rows that weigh nothing",
+      {.help = "how to treat a batch that does not divide evenly over the replicas (`use_tpu: "
+               "true`): `error` refuses it, as TPUEstimator does; `pad` adds rows of weight zero",
        .tpuest = true,
        .values = {"error", "pad"}});
-    v("embeddings", embeddings, {.help = "tables of embedding_config_spec", .tpuest = true});
+    v("embeddings", embeddings,
+      {.help = "options of the tables in embedding_config_spec", .tpuest = true});
     v("device", device,
-      {.help = "where the steps run: cpu, or the PJRT plugin of cpu-xla, cuda, tpu or pjrt:PATH; "
-               "auto: cpu; --device goes before it",
+      {.help = "device that runs the steps: `cpu`, or the PJRT plugin of `cpu-xla`, `cuda`, `tpu` "
+               "or `pjrt:PATH`; `auto` is `cpu`; the flag --device overrides it",
        .tpuest = true});
     v("fsync", fsync,
-      {.help = "flush checkpoints to the disk before they count",
+      {.help = "flush each checkpoint to disk before it is listed as saved",
        .tpuest = true,
        .changes_bits = false});
     v("staging_bytes", staging_bytes,
-      {.help = "most bytes of batches that a replica of a device takes at once",
+      {.help = "maximum bytes of batches sent to one replica of a device at once",
        .tpuest = true,
        .changes_bits = false});
     v("matmul_precision", matmul_precision,
-      {.help =
-           "of float32 on a device: default: its own, which rounds on TPUs and newer GPUs; high; "
-           "highest: float32",
+      {.help = "precision of float32 matrix products on a device: `default` (TPUs and newer GPUs "
+               "round to fewer bits), `high`, or `highest` (full float32)",
        .tpuest = true,
        .values = {"default", "high", "highest"}});
     v("deterministic_ops", deterministic_ops,
-      {.help = "a GPU's programs give the same bits in each run, as "
-               "tf.config.experimental.enable_op_determinism; false: they may be faster",
+      {.help = "`true` makes a GPU give the same bits in each run, as "
+               "tf.config.experimental.enable_op_determinism does; `false` may be faster",
        .tpuest = true});
     v("cpu_isa", cpu_isa,
-      {.help = "the CPU engine's vector instructions: native: the processor's best; avx2, avx512: "
-               "these, so that processors of different generations give the same bits",
+      {.help = "vector instructions of the CPU engine: `native` takes the best of the processor; "
+               "`avx2` and `avx512` fix them, so that different processors give the same bits",
        .tpuest = true,
        .values = {"native", "avx2", "avx512"}});
     v("remat", remat,
-      {.help =
-           "patterns of layers' names whose results a training step does not keep: its backward "
-           "pass computes them again, to the bit",
+      {.help = "patterns of layer names; a training step recomputes these layers' results in its "
+               "backward pass instead of keeping them, with the same bits",
        .tpuest = true,
        .changes_bits = false});
-    v("data_errors", data_errors, {.help = "records that cannot be read", .tpuest = true});
+    v("data_errors", data_errors,
+      {.help = "how to treat records that cannot be read", .tpuest = true});
     v("deadlines", deadlines,
-      {.help = "seconds after which waiting ends", .tpuest = true, .changes_bits = false});
+      {.help = "time limits of waiting, in seconds", .tpuest = true, .changes_bits = false});
     v("cluster", cluster,
-      {.help = "a group of processes on several machines", .tpuest = true, .changes_bits = false});
+      {.help = "how processes on several machines trust each other",
+       .tpuest = true,
+       .changes_bits = false});
     v("fold", fold,
-      {.help = "of cross-validation: the train_spec's records without one fold are trained on, "
-               "that fold is what every eval_spec evaluates",
+      {.help = "cross-validation: training leaves out one fold of the train_spec's records, and "
+               "every eval_spec evaluates on that fold",
        .tpuest = true});
   }
 };
@@ -229,39 +238,46 @@ struct Job {
   template <class V>
   void Visit(V& v) {
     v("version", version,
-      {.help = "of this format: 1", .required = true, .tpuest = true, .changes_bits = false});
-    v("name", name, {.help = "of the run, for ${name}", .tpuest = true, .changes_bits = false});
+      {.help = "version of the job format: 1",
+       .required = true,
+       .tpuest = true,
+       .changes_bits = false});
+    v("name", name,
+      {.help = "name of the run; `${name}` inserts it in other values",
+       .tpuest = true,
+       .changes_bits = false});
     v("mode", mode,
-      {.help = "what `tpuest run` does",
+      {.help = "command that `tpuest run` runs",
        .tpuest = true,
        .values = {"train", "evaluate", "predict", "export", "train_and_evaluate"},
        .changes_bits = false});
     v("base", base,
-      {.help = "a file, or a list of them, whose keys this job's go over; the first is the lowest",
+      {.help = "one file or a list of files with defaults for this job; the job overrides them, "
+               "and later files override earlier ones",
        .tpuest = true});
     estimator.Visit(v);
     v("input_fns", input_fns, {.help = "tf.data pipelines by name", .tpuest = true});
     v("feature_columns", feature_columns,
-      {.help = "tf.feature_column by name, for premade estimators", .tpuest = true});
+      {.help = "tf.feature_column definitions by name, for premade estimators", .tpuest = true});
     v("embedding_config_spec", embedding_config_spec,
-      {.help = "embedding tables that optimizers of their own train"});
-    v("model", model, {.help = "the model_fn", .required = true});
-    v("scaffold_fn", scaffold_fn, {.help = "what the scaffold of the model_fn says"});
-    v("optimizer", optimizer, {.help = "a tf.train optimizer; needed to train"});
+      {.help = "embedding tables that have their own optimizers"});
+    v("model", model, {.help = "model_fn: a type and its arguments", .required = true});
+    v("scaffold_fn", scaffold_fn, {.help = "what the model_fn's scaffold does to variables"});
+    v("optimizer", optimizer, {.help = "a tf.train optimizer; required for training"});
     v("summaries", summaries,
-      {.help = "a host_call: what is recorded at every step of training: loss, learning_rate, "
-               "current_epoch, global_norm/gradient_norm, scalars of the model by their tags, and "
-               "metrics of the batch by their names; or formulas of what tf.summary shows, each "
-               "save_summary_steps",
+      {.help =
+           "host_call: values recorded at every training step: loss, learning_rate, current_epoch, "
+           "global_norm/gradient_norm, scalars of the model by tag and metrics of the batch by "
+           "name; or formulas for tf.summary, recorded every save_summary_steps",
        .tpuest = true,
        .changes_bits = false});
-    v("train_spec", train_spec, {.help = "of TrainSpec"});
+    v("train_spec", train_spec, {.help = "arguments of TrainSpec"});
     v("eval_spec", eval_spec,
-      {.help = "of EvalSpec: one, or several by name", .changes_bits = false});
+      {.help = "arguments of EvalSpec: one section, or several by name", .changes_bits = false});
     v("predict", predict, {.help = "arguments of Estimator.predict", .changes_bits = false});
     v("export", export_options,
       {.help = "arguments of Estimator.export_saved_model", .changes_bits = false});
-    v("tpuest", tpuest, {.help = "what TensorFlow has no name for", .tpuest = true});
+    v("tpuest", tpuest, {.help = "options that TensorFlow does not have", .tpuest = true});
   }
 };
 

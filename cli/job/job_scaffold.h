@@ -18,12 +18,12 @@ struct ScaffoldOptions {
   template <class V>
   void Visit(V& v) {
     v("restore", restore,
-      {.help = "NAME: VARIABLE: evaluation, prediction and export take for a variable what the "
-               "checkpoint has under another name, as a Scaffold's saver does",
+      {.help = "{NAME: VARIABLE}: evaluation, prediction and export read the variable from NAME in "
+               "the checkpoint, as a Scaffold's saver does",
        .changes_bits = false});
     v("local_init", local_init,
-      {.help = "VARIABLE: FORMULA: what variables are set to whenever a session begins, as a "
-               "Scaffold's local_init_op does; over variables['NAME'] and global_step"});
+      {.help = "{VARIABLE: FORMULA}: values set when a session begins, as a Scaffold's "
+               "local_init_op does; a formula may use variables['NAME'] and global_step"});
   }
 };
 

@@ -45,12 +45,15 @@ FlagSet::Read RateInto(double& to) {
 }
 
 void Declare(FlagSet& flags, BenchInvocation& to) {
-  flags.Integer("--seconds", to.seconds, 1, "step, input: to measure for; 5 unless said");
-  flags.Checked("--from", RateInto(to.rates.from), "RATE", "rate: the first one; 1e-6");
-  flags.Checked("--to", RateInto(to.rates.to), "RATE", "rate: the last one; 10");
-  flags.Integer("--steps", to.rates.steps, 20, "rate: so many, a rate each; 140");
+  flags.Integer("--seconds", to.seconds, 1, "of step and input: seconds to measure; default 5");
+  flags.Checked("--from", RateInto(to.rates.from), "RATE",
+                "of rate: first learning rate; default 1e-6");
+  flags.Checked("--to", RateInto(to.rates.to), "RATE", "of rate: last learning rate; default 10");
+  flags.Integer("--steps", to.rates.steps, 20,
+                "of rate: number of steps, each with its own rate; default 140");
   flags.Text("--key", to.rates.key, "KEY",
-             "rate: the learning rate, where a job has several: model.dnn_optimizer.learning_rate");
+             "of rate: key of the learning rate to raise, needed if a job has several: "
+             "model.dnn_optimizer.learning_rate");
 }
 
 constexpr size_t kShownOps = 10;
@@ -339,7 +342,7 @@ Command BenchCommand() {
   return MakeCommand<BenchInvocation>(
       {.name = "bench",
        .summary =
-           "measure where the time of training goes, or which learning rate: bench step|input|rate",
+           "measure what limits training speed, or find a learning rate: bench step|input|rate",
        .examples = {"tpuest bench step job.yaml", "tpuest bench rate job.yaml"},
        .subjects = {"step", "input", "rate"},
        .needs_subject = true},

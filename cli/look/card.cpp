@@ -246,7 +246,7 @@ Command CardCommand() {
        .examples = {"tpuest card runs/mnist", "tpuest card runs/mnist --output MODEL_CARD.md"},
        .takes = Takes::kPath},
       [](FlagSet& flags, CardInvocation& to) {
-        flags.Text("--output", to.output, "FILE", "where the Markdown goes; stdout if absent");
+        flags.Text("--output", to.output, "FILE", "Markdown file to write; default stdout");
         flags.Switch("--force", to.force, "overwrite the file");
       },
       WriteCard);

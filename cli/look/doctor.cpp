@@ -314,11 +314,10 @@ int Doctor(const Invocation& invocation, config::Sources& sources) {
 }  // namespace
 
 Command DoctorCommand() {
-  return MakeCommand(
-      {.name = "doctor",
-       .summary = "say what there is for tpuest here, and what is in its way; for bug reports",
-       .examples = {"tpuest doctor", "tpuest doctor job.yaml"}},
-      Doctor);
+  return MakeCommand({.name = "doctor",
+                      .summary = "check this machine for tpuest and list problems; for bug reports",
+                      .examples = {"tpuest doctor", "tpuest doctor job.yaml"}},
+                     Doctor);
 }
 
 }  // namespace tpuest::cli

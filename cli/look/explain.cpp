@@ -37,14 +37,15 @@ void Declare(FlagSet& flags, ExplainInvocation& to) {
   DeclareAllowOlder(flags, to);
   DeclareUntrained(flags, to);
   flags.Integer("--record", to.record, 0,
-                "of the evaluation's input, from 0: what made its prediction");
-  flags.Text("--name", to.name, "NAME", "which of several eval_specs");
-  flags.Integer("--rows", to.rows, 2, "so many rows are looked at, to the end of a batch; 10000");
-  flags.Integer("--repeats", to.repeats, 1, "so often each column is shuffled; 5");
+                "explain the prediction of record N of the evaluation input, counted from 0");
+  flags.Text("--name", to.name, "NAME", "eval_spec to read, if there are several");
+  flags.Integer("--rows", to.rows, 2,
+                "number of rows to use, rounded up to whole batches; default 10000");
+  flags.Integer("--repeats", to.repeats, 1, "number of times to shuffle each column; default 5");
   flags.Integer("--samples", to.samples, 1,
-                "--record: other rows that a column is taken from; 100");
-  flags.Integer("--seed", to.seed, 0, "of what is drawn; 1");
-  flags.Integer("--limit", to.limit, 1, "lines of a table; 30. --json has all");
+                "of --record: number of other rows that replace a column's value; default 100");
+  flags.Integer("--seed", to.seed, 0, "seed of shuffles and samples; default 1");
+  flags.Integer("--limit", to.limit, 1, "maximum lines of a table; default 30; --json prints all");
 }
 
 // The invocation of the run's own job, whose lines would be those of many evaluations.
@@ -280,7 +281,7 @@ int RunExplain(const ExplainInvocation& invocation, config::Sources& sources) {
 Command ExplainCommand() {
   return MakeCommand<ExplainInvocation>(
       {.name = "explain",
-       .summary = "tell what a model has learned: columns that matter, weights, one prediction",
+       .summary = "show what a model learned: important columns, weights, one prediction",
        .examples = {"tpuest explain runs/passengers", "tpuest explain runs/passengers --record 7"},
        .takes = Takes::kRun},
       Declare, RunExplain);

@@ -29,10 +29,10 @@ namespace {
 
 void Declare(FlagSet& flags, InspectInvocation& to) {
   flags.Repeated("--value", to.values, "NAME", "print this variable's values; may be repeated");
-  flags.Text("--diff", to.diff, "OTHER", "what is different in another checkpoint");
+  flags.Text("--diff", to.diff, "OTHER", "compare with another checkpoint");
   flags.Switch("--verify", to.verify,
-               "of TFRecords and images: every damaged one, not only the first");
-  flags.Integer("--head", to.head, 0, "of a TFRecord file: print so many records");
+               "of TFRecords and images: list every damaged one instead of the first");
+  flags.Integer("--head", to.head, 0, "of a TFRecord file: print the first N records");
 }
 
 enum class Kind { kCheckpoint, kSavedModel, kGraph, kEvents, kRecords, kImage, kImages, kKeras };
@@ -204,7 +204,7 @@ Command InspectCommand() {
   return MakeCommand<InspectInvocation>(
       {.name = "inspect",
        .summary =
-           "look into a checkpoint, SavedModel, TFRecord, event file, images or a model of Keras'",
+           "show a checkpoint, SavedModel, TFRecord, event file, images or a saved Keras model",
        .examples = {"tpuest inspect runs/mnist", "tpuest inspect train.tfrecord",
                     "tpuest inspect runs/mnist/model.ckpt-500 --value dense/kernel"},
        .takes = Takes::kPaths},

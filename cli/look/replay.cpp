@@ -25,7 +25,7 @@ struct ReplayInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, ReplayInvocation& to) {
-  flags.Text("--step", to.step, "N|A:B", "the step, or the steps from A to B, to train again");
+  flags.Text("--step", to.step, "N|A:B", "step, or range of steps from A to B, to train again");
 }
 
 struct Steps {
@@ -304,7 +304,7 @@ int RunReplay(const ReplayInvocation& invocation, config::Sources& sources) {
 Command ReplayCommand() {
   return MakeCommand<ReplayInvocation>(
       {.name = "replay",
-       .summary = "train a run's steps again and say which records were in their batches",
+       .summary = "train steps of a run again and list the records in their batches",
        .examples = {kExample, "tpuest replay runs/mnist --step 480:500 --json"},
        .takes = Takes::kRun},
       Declare, RunReplay);

@@ -25,9 +25,11 @@ constexpr size_t kMostNames = 4;
 
 void Declare(FlagSet& flags, VerifyInvocation& to) {
   flags.Text("--from", to.from, "STEP|PREFIX|start",
-             "train again from here; from the checkpoint before unless said");
-  flags.Switch("--all", to.all, "every checkpoint of the run, each from the one before it");
-  flags.Integer("--records", to.records, 1, "of a SavedModel: compare on so many; 100 unless said");
+             "checkpoint to train again from; default: the previous checkpoint");
+  flags.Switch("--all", to.all,
+               "check every checkpoint of the run, each trained again from the previous one");
+  flags.Integer("--records", to.records, 1,
+                "of a SavedModel: number of records to compare; default 100");
 }
 
 // The names of tensors that only one state has, or whose bits are not the same in both.
@@ -272,7 +274,7 @@ int RunVerify(const VerifyInvocation& invocation, config::Sources& sources) {
 Command VerifyCommand() {
   return MakeCommand<VerifyInvocation>(
       {.name = "verify",
-       .summary = "train the last stretch of a run again, or feed an export: the same bits?",
+       .summary = "check that training again, or an export, gives the same bits",
        .examples = {"tpuest verify runs/mnist", "tpuest verify runs/mnist --from start"},
        .takes = Takes::kRun},
       Declare, RunVerify);

@@ -23,30 +23,29 @@ using config::Type;
 // How many of the keys that may hold a type are told.
 constexpr size_t kMostPlaces = 4;
 
-constexpr std::string_view kOfKeras =
-    "a model that Keras saved, with its weights and compile settings";
+constexpr std::string_view kOfKeras = "a saved Keras model, with its weights and compile settings";
 
 constexpr Kind kKinds[] = {
-    {"models", "model", "what `model` may be"},
-    {"layers", "layer", "what the `layers` of a Sequential or Functional model list"},
-    {"heads", "head", "what makes loss, predictions and metrics of a model's logits"},
-    {"outputs", "export output", "what a CustomHead's `export_outputs` hold"},
-    {"metrics", "metric", "what `metrics` add to those of the head"},
-    {"columns", "feature column", "what `feature_columns` name"},
-    {"normalizers", "normalizer", "what a numeric column's `normalizer_fn` may be"},
-    {"optimizers", "optimizer", "what `optimizer` may be"},
-    {"table_optimizers", "table optimizer", "what trains a table of embedding_config_spec"},
-    {"schedules", "schedule", "what `learning_rate` may be, beside a number and a formula"},
-    {"warmups", "warmup", "what a schedule's `warmup` may be"},
-    {"initializers", "initializer", "what variables begin with"},
-    {"regularizers", "regularizer", "what is added to the loss for the size of a variable"},
-    {"constraints", "constraint", "what variables are brought to after each update"},
-    {"sources", "source", "where an input_fn's records come from"},
-    {"features", "feature", "what a tf.Example's `features` are"},
-    {"ops", "map op", "what `map` does to the features of a record or batch"},
-    {"hooks", "hook", "what is called between steps"},
-    {"exporters", "exporter", "what `eval_spec.exporters` write"},
-    {"receivers", "serving input receiver", "what an exported model takes"}};
+    {"models", "model", "types of `model`"},
+    {"layers", "layer", "types of `layers` in a Sequential or Functional model"},
+    {"heads", "head", "compute loss, predictions and metrics from a model's logits"},
+    {"outputs", "export output", "types of a CustomHead's `export_outputs`"},
+    {"metrics", "metric", "metrics that `metrics` adds to those of the head"},
+    {"columns", "feature column", "types of `feature_columns`"},
+    {"normalizers", "normalizer", "types of a numeric column's `normalizer_fn`"},
+    {"optimizers", "optimizer", "types of `optimizer`"},
+    {"table_optimizers", "table optimizer", "optimizers of the tables in embedding_config_spec"},
+    {"schedules", "schedule", "types of `learning_rate`, besides a number and a formula"},
+    {"warmups", "warmup", "types of a schedule's `warmup`"},
+    {"initializers", "initializer", "initial values of variables"},
+    {"regularizers", "regularizer", "terms added to the loss for the size of a variable"},
+    {"constraints", "constraint", "limits applied to variables after each update"},
+    {"sources", "source", "where the records of an input_fn come from"},
+    {"features", "feature", "types of the `features` of a tf.Example"},
+    {"ops", "map op", "steps of `map`, which change the features of a record or batch"},
+    {"hooks", "hook", "objects called between steps"},
+    {"exporters", "exporter", "types of `eval_spec.exporters`"},
+    {"receivers", "serving input receiver", "input formats of an exported model"}};
 
 // A key that holds sections with types, by its name or the end of it, and their kind.
 struct KeyKind {

@@ -100,7 +100,7 @@ Document JobPages() {
     std::replace(title.begin(), title.end(), '_', ' ');
     page.Heading(title);
     const std::string key = types.empty() ? "type" : types.front()->type_key;
-    page.Paragraph(fmt::format("What is named by `{}:`: {}.", key, kind.summary));
+    page.Paragraph(fmt::format("Types for `{}:`: {}.", key, kind.summary));
     for (const TypeEntry* const type : types) AddType(page, *type);
   }
   return page;
@@ -112,17 +112,19 @@ struct ExitCode {
 };
 constexpr ExitCode kExitCodes[] = {
     {0, "done"},
-    {1, "a fault of the program itself"},
-    {2, "the command line or the job file; nothing was touched"},
-    {3, "data: missing, or damaged beyond what the job allows"},
-    {4, "model and checkpoint do not fit, or it cannot be read"},
-    {5, "diverged: a loss, or what a step would write, is infinite or NaN"},
-    {6, "out of memory, disk full"},
-    {7, "a device or a peer lost, a deadline over: may be tried again"},
-    {8, "a gate not met: --fail-if, verify, plan --compile"},
-    {75, "stopped by SIGTERM, SIGUSR1 or SIGHUP: saved a checkpoint; run it again"},
-    {130, "stopped by Ctrl-C: training saved a checkpoint first"},
-    {143, "stopped by SIGTERM with nothing to save, or by a second SIGTERM; run it again"}};
+    {1, "internal error in tpuest"},
+    {2, "error in the command line or the job file; nothing was changed"},
+    {3, "data is missing, or more of it is damaged than the job allows"},
+    {4, "the checkpoint cannot be read, or does not fit the model"},
+    {5, "diverged: the loss or an update is infinite or NaN"},
+    {6, "out of memory or disk full"},
+    {7, "a device or a peer was lost, or a deadline passed; try again"},
+    {8, "a check failed: --fail-if, --fail-if-worse, verify or plan --compile"},
+    {75,
+     "stopped by SIGTERM, SIGUSR1 or SIGHUP after saving a checkpoint; the same command resumes"},
+    {130, "stopped by Ctrl-C; training saved a checkpoint first"},
+    {143,
+     "stopped by SIGTERM with nothing to save, or by a second SIGTERM; run the command again"}};
 
 void AddExitCodes(Document& page) {
   page.Heading("Exit codes");
@@ -186,7 +188,7 @@ Document PageOf(const SchemaKey& key, const std::vector<SchemaKey>& all) {
     if (is_below) page.Item(Code(other.path), TextOf(other));
   }
   if (const Kind* const kind = KindOf(key)) {
-    page.Paragraph(fmt::format("`tpuest ls {}` lists the types that it may hold.", kind->name));
+    page.Paragraph(fmt::format("`tpuest ls {}` lists the allowed types.", kind->name));
   }
   return page;
 }
@@ -194,9 +196,9 @@ Document PageOf(const SchemaKey& key, const std::vector<SchemaKey>& all) {
 std::string ReferenceText(const std::vector<Command>& commands) {
   Document page;
   page.Paragraph(
-      "Every command, every key of a job and every type that it may name, as their declarations "
-      "say; `tpuest help WORD` tells one of them, `tpuest ls layers` lists a kind. This page is "
-      "written by `tpuest help --markdown`.");
+      "All commands, keys of the job and types, generated from their declarations by `tpuest help "
+      "--markdown`. `tpuest help WORD` prints one entry; `tpuest ls layers` lists one kind of "
+      "types.");
   page.Heading("Commands");
   for (const Command& command : commands) AddCommand(page, command);
   page.Heading("Flags of every command", 2);

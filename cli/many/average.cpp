@@ -18,10 +18,9 @@ struct AverageInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, AverageInvocation& to) {
-  flags.Integer("--last", to.last, 2, "the last so many checkpoints of one run");
+  flags.Integer("--last", to.last, 2, "average the last N checkpoints of one run");
   flags.Text("--output", to.output, "DIR|PREFIX",
-             "a folder that gets a checkpoint, its state file and the job; or a prefix, "
-             "DIR/x.ckpt");
+             "folder for a checkpoint, its state file and the job; or a prefix, DIR/x.ckpt");
 }
 
 // The last `count` checkpoints that a run has kept and believes in.

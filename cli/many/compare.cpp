@@ -20,11 +20,13 @@ struct CompareInvocation : Invocation {
 
 void Declare(FlagSet& flags, CompareInvocation& to) {
   flags.Switch("--folds", to.folds,
-               "the runs are folds of one job (or all in one folder): mean and spread of each "
-               "metric");
-  flags.Text("--baseline", to.baseline, "RUN", "each result beside this run's: better or worse");
-  flags.Repeated("--fail-if-worse", to.fail_if_worse, "METRIC",
-                 "exit code 8 where a run's is worse than the baseline's; may be repeated");
+               "treat the runs (or all runs of one folder) as folds of one job: mean and spread of "
+               "each metric");
+  flags.Text("--baseline", to.baseline, "RUN",
+             "compare each result with this run's: better or worse");
+  flags.Repeated(
+      "--fail-if-worse", to.fail_if_worse, "METRIC",
+      "exit with code 8 if this metric of a run is worse than the baseline's; may be repeated");
 }
 
 // The gates that a run does not meet, as sentences.
@@ -113,7 +115,7 @@ int Compare(const CompareInvocation& invocation, config::Sources& sources) {
 Command CompareCommand() {
   return MakeCommand<CompareInvocation>(
       {.name = "compare",
-       .summary = "say where runs differ: keys, results, the first losses and parameters",
+       .summary = "show where runs differ: keys, results, the first losses and parameters",
        .examples = {"tpuest compare runs/a runs/b", "tpuest compare --baseline runs/a runs/b"},
        .takes = Takes::kPaths},
       Declare, Compare);

@@ -111,7 +111,7 @@ Command ListCommand() {
   return MakeCommand(
       {.name = "ls",
        .summary =
-           "list the runs in a folder, recipes, or the types of a kind: ls models|layers|...",
+           "list the runs in a folder, the recipes, or the types of a kind: ls models|layers|...",
        .examples = {"tpuest ls runs/", "tpuest ls models", "tpuest ls layers"},
        .takes = Takes::kPath,
        .subjects = std::move(subjects)},

@@ -30,20 +30,22 @@ struct PlotInvocation : Invocation {
 
 void Declare(FlagSet& flags, PlotInvocation& to) {
   flags.Repeated("--metric", to.metrics, "NAME",
-                 "a plot of this: train/loss, accuracy, EVAL/accuracy; again for another");
+                 "metric to plot: train/loss, accuracy, EVAL/accuracy; may be repeated");
   flags.Choice<bool>("--x", to.over_time, {{"step", false}, {"time", true}},
-                     "global steps, or seconds since the run's first event");
-  flags.Switch("--log-y", to.log_y, "a logarithmic y axis");
+                     "unit of the x axis: global steps, or seconds since the run's first event");
+  flags.Switch("--log-y", to.log_y, "use a logarithmic y axis");
   const auto smooth = [&to](const std::string& given) -> std::optional<std::string> {
     char* end = nullptr;
     to.smoothing = std::strtod(given.c_str(), &end);
     const bool is_part = !given.empty() && *end == '\0' && to.smoothing >= 0 && to.smoothing < 1;
     return is_part ? std::nullopt : std::optional<std::string>("a number from 0 to below 1");
   };
-  flags.Checked("--smooth", smooth, "F",
-                "what a value keeps of those before it, 0 to below 1: 0.9 is smooth");
-  flags.Switch("--together", to.together, "training and evaluations of a metric in one picture");
-  flags.Text("--output", to.output, "FILE.svg", "an SVG file; without it characters on stdout");
+  flags.Checked(
+      "--smooth", smooth, "F",
+      "smoothing from 0 to below 1: the share of the previous values in each point; 0.9 is smooth");
+  flags.Switch("--together", to.together,
+               "draw training and evaluation curves of a metric in one plot");
+  flags.Text("--output", to.output, "FILE.svg", "SVG file to write; default: characters on stdout");
   flags.Switch("--force", to.force, "overwrite the SVG file");
 }
 
@@ -133,7 +135,7 @@ int Plot(const PlotInvocation& invocation, config::Sources& /*sources*/) {
 Command PlotCommand() {
   return MakeCommand<PlotInvocation>(
       {.name = "plot",
-       .summary = "draw curves of runs, here or as SVG",
+       .summary = "plot curves of runs in the terminal or as SVG",
        .examples = {"tpuest plot runs/a runs/b --metric loss",
                     "tpuest plot runs/rates --smooth 0.9 --output rates.svg"},
        .takes = Takes::kPaths},

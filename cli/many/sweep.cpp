@@ -23,21 +23,23 @@ namespace {
 
 void Declare(FlagSet& flags, SweepInvocation& to) {
   flags.Repeated("--grid", to.grid, "KEY=V1,V2,...",
-                 "a trial for each value; of several grids, for each combination");
+                 "one trial per value; several grids give one trial per combination");
   flags.Repeated("--random", to.random, "KEY=DIST",
-                 "a draw for each trial: uniform(a,b), loguniform(a,b), randint(a,b), "
+                 "one random value per trial: uniform(a,b), loguniform(a,b), randint(a,b), "
                  "choice(a,b,...) or normal(mean,stddev)");
-  flags.Integer("--trials", to.trials, 1, "draws for each combination of the grids");
-  flags.Integer("--seed", to.seed, 0, "of the draws");
-  flags.Integer("--jobs", to.jobs, 1, "trials at a time, which share --threads; 1 unless said");
-  flags.Text("--out", to.out, "DIR", "the sweep's folder: DIR/trial_000 is a run");
+  flags.Integer("--trials", to.trials, 1, "random values per combination of the grids");
+  flags.Integer("--seed", to.seed, 0, "seed of the random values");
+  flags.Integer("--jobs", to.jobs, 1,
+                "number of trials to run at a time; they share --threads; default 1");
+  flags.Text("--out", to.out, "DIR",
+             "folder of the sweep; each trial is a run in DIR/trial_000 and so on");
   flags.Text("--index", to.index, "N|auto",
-             "sweep run: this trial; auto: the array task's index (Slurm, Kubernetes, PBS, AWS "
-             "Batch, Grid Engine, LSF)");
+             "of sweep run: number of the trial; `auto` takes the index of the array task (Slurm, "
+             "Kubernetes, PBS, AWS Batch, Grid Engine, LSF)");
   flags.Text("--metric", to.metric, "NAME",
-             "what the best trial is best in: accuracy, EVAL/accuracy, train/loss");
+             "metric that decides the best trial: accuracy, EVAL/accuracy, train/loss");
   flags.Choice<std::optional<std::string>>("--mode", to.mode, {{"min", "min"}, {"max", "max"}},
-                                           "whether the smaller or the larger is better");
+                                           "whether smaller or larger is better");
 }
 
 SweepFolder OutOf(const SweepInvocation& invocation) {

@@ -22,10 +22,11 @@ struct ConfigInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, ConfigInvocation& to) {
-  flags.Switch("--minimal", to.minimal, "of show: what differs from the defaults");
-  flags.Switch("--full", to.full, "of show: every value, with its origin");
+  flags.Switch("--minimal", to.minimal, "of show: print only values that differ from the defaults");
+  flags.Switch("--full", to.full, "of show: print every value and where it comes from");
   flags.Switch("--explain", to.explain,
-               "of show: keys (or those named) with origin, meaning and what they were put over");
+               "of show: explain each key, or the keys named: its source, meaning and the values "
+               "it overrides");
 }
 
 constexpr const char* kUsages =

@@ -41,30 +41,32 @@ struct ConvertInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, ConvertInvocation& to) {
-  flags.Text("--images", to.images, "FILE", "IDX file of images, plain or gz");
-  flags.Text("--labels", to.labels, "FILE", "IDX file of labels, plain or gz");
-  flags.Integer("--digits", to.digits, 1, "so many drawn digits instead");
-  flags.Text("--shapes", to.shapes, "DIR", "a folder of drawn JPEG files instead");
-  flags.Integer("--clicks", to.clicks, 1,
-                "a made-up click log of so many lines instead, in Criteo's format");
-  flags.Integer("--count", to.count, 1, "so many drawn JPEG files");
-  flags.Integer("--size", to.size, 16, "pixels of a drawn JPEG file's side, at most");
-  flags.Integer("--seed", to.seed, 0, "of what is drawn");
+  flags.Text("--images", to.images, "FILE", "IDX file of images, plain or gzip");
+  flags.Text("--labels", to.labels, "FILE", "IDX file of labels, plain or gzip");
+  flags.Integer("--digits", to.digits, 1, "generate N images of digits");
+  flags.Text("--shapes", to.shapes, "DIR", "generate a folder of JPEG files of shapes");
+  flags.Integer("--clicks", to.clicks, 1, "generate a click log of N lines in Criteo's format");
+  flags.Integer("--count", to.count, 1, "of --shapes: number of JPEG files");
+  flags.Integer("--size", to.size, 16, "of --shapes: maximum side of an image in pixels");
+  flags.Integer("--seed", to.seed, 0, "random seed of generated data");
   flags.Text("--keras", to.keras, "FILE",
-             "a model that Keras saved (.h5, .keras) instead: its weights as a checkpoint");
-  flags.Text("--csv", to.csv, "FILE", "CSV instead: a file, a pattern or -; *.gz is inflated");
-  flags.Text("--column-names", to.column_names, "A,B,...", "of the CSV; without it the header's");
-  flags.Text("--field-delim", to.field_delim, "C", "between the CSV's fields");
-  flags.Text("--na-value", to.na_value, "TEXT", "what counts as an empty field of the CSV");
-  flags.Switch("--no-header", to.no_header, "the CSV's first row is a record");
-  flags.Integer("--skip", to.skip, 0, "records left out at the start");
-  flags.Integer("--take", to.take, 0, "records written");
-  flags.Choice<std::optional<std::string>>("--compression", to.compression,
-                                           {{"none", ""}, {"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
-                                           "of the TFRecord file; GZIP where its name ends in .gz");
+             "write the weights of a saved Keras model (.h5, .keras) as a checkpoint");
+  flags.Text("--csv", to.csv, "FILE",
+             "convert CSV: a file, a pattern or `-`; *.gz is decompressed");
+  flags.Text("--column-names", to.column_names, "A,B,...",
+             "names of the CSV's columns; default: its header");
+  flags.Text("--field-delim", to.field_delim, "C", "separator of the CSV's fields; default `,`");
+  flags.Text("--na-value", to.na_value, "TEXT",
+             "additional text that means an empty field of the CSV");
+  flags.Switch("--no-header", to.no_header, "the first row of the CSV is a record, not a header");
+  flags.Integer("--skip", to.skip, 0, "skip the first N records");
+  flags.Integer("--take", to.take, 0, "write at most N records");
+  flags.Choice<std::optional<std::string>>(
+      "--compression", to.compression, {{"none", ""}, {"GZIP", "GZIP"}, {"ZLIB", "ZLIB"}},
+      "compression of the TFRecord file; default GZIP if its name ends in .gz, otherwise none");
   flags.Text("--output", to.output, "FILE",
-             "the TFRecord file, the click log, or the checkpoint's prefix");
-  flags.Switch("--force", to.force, "overwrite what is there");
+             "file to write: TFRecords, the click log, or the checkpoint's prefix");
+  flags.Switch("--force", to.force, "overwrite existing files");
 }
 
 CsvSource CsvOf(const ConvertInvocation& invocation) {
@@ -216,8 +218,8 @@ int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
 Command ConvertCommand() {
   return MakeCommand<ConvertInvocation>(
       {.name = "convert",
-       .summary = "write TFRecords from IDX files, CSV or drawn digits; draw a folder of images; "
-                  "make up a click log; write weights of Keras' as a checkpoint",
+       .summary = "convert IDX files or CSV to TFRecords, or a saved Keras model to a checkpoint; "
+                  "generate digits, images or a click log",
        .examples = {"tpuest convert --images i.gz --labels l.gz --output train.tfrecord",
                     "tpuest convert --csv passengers.csv --output passengers.tfrecord"},
        .takes = Takes::kNothing},

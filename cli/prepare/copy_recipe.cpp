@@ -15,7 +15,7 @@ struct CopyInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, CopyInvocation& to) {
-  flags.Switch("--force", to.force, "overwrite what is there");
+  flags.Switch("--force", to.force, "overwrite existing files");
 }
 
 constexpr const char* kCopyExample = "tpuest cp passengers_linear .";
@@ -100,7 +100,7 @@ int CopyRecipe(const CopyInvocation& invocation, config::Sources& /*sources*/) {
 Command CopyCommand() {
   return MakeCommand<CopyInvocation>(
       {.name = "cp",
-       .summary = "write a recipe with its data, or a model's layers",
+       .summary = "copy a recipe with its data, or a model's layers, to edit",
        .examples = {"tpuest cp passengers_linear passengers.yaml",
                     "tpuest cp resnet50 my_resnet.yaml"},
        .takes = Takes::kPaths},

@@ -43,10 +43,10 @@ struct DeployInvocation : Invocation {
 void DeclareDeploy(FlagSet& flags, DeployInvocation& to) {
   std::vector<std::pair<std::string, std::string>> kinds;
   for (const Kind& kind : kKinds) kinds.emplace_back(kind.name, kind.name);
-  flags.Choice<std::string>("--kind", to.kind, kinds, "who starts the processes");
-  flags.Integer("--processes", to.processes, 1, "processes that train together");
-  flags.Text("--name", to.name, "NAME", "of what is deployed; else the job's");
-  flags.Text("--image", to.image, "IMAGE", "the container's; else tpuest:VERSION");
+  flags.Choice<std::string>("--kind", to.kind, kinds, "launcher of the processes");
+  flags.Integer("--processes", to.processes, 1, "number of processes that train together");
+  flags.Text("--name", to.name, "NAME", "name of the deployment; default: the job's name");
+  flags.Text("--image", to.image, "IMAGE", "container image; default tpuest:VERSION");
 }
 
 const Kind& KindOf(const DeployInvocation& invocation) {
@@ -216,7 +216,7 @@ int Deploy(const DeployInvocation& invocation, config::Sources& sources) {
 Command DeployCommand() {
   return MakeCommand<DeployInvocation>(
       {.name = "deploy",
-       .summary = "write what starts a job on a cluster, in a container or as a service",
+       .summary = "write the files that start a job on a cluster, in a container or as a service",
        .examples = {"tpuest deploy job.yaml --kind indexed-job --processes 8",
                     "tpuest deploy job.yaml --kind slurm --processes 4 > job.sbatch"}},
       DeclareDeploy, Deploy);

@@ -29,23 +29,25 @@ struct InitInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, InitInvocation& to) {
-  flags.Text("--from", to.from, "FILE", "the CSV file; *.gz is inflated");
-  flags.Text("--label", to.label, "NAME", "the column to learn");
+  flags.Text("--from", to.from, "FILE", "CSV file; *.gz is decompressed");
+  flags.Text("--label", to.label, "NAME", "column to predict");
   flags.Choice<StarterModel>("--model", to.model,
                              {{"linear", StarterModel::kLinear},
                               {"dnn", StarterModel::kDnn},
                               {"combined", StarterModel::kCombined},
                               {"baseline", StarterModel::kBaseline}},
-                             "what learns it; linear unless said");
-  flags.Text("--eval", to.eval, "FILE", "a file to evaluate on; without it a fifth of the rows");
+                             "model to train; default linear");
+  flags.Text("--eval", to.eval, "FILE", "CSV file to evaluate on; default: a fifth of the rows");
   flags.Choice<std::optional<StarterSplit>>(
       "--split", to.split, {{"hash", StarterSplit::kHash}, {"last", StarterSplit::kLast}},
-      "which fifth: by a hash of each row, or, for rows in the order of time, the last");
+      "how to choose that fifth: `hash` of each row; `last` takes the last rows, for rows ordered "
+      "by time");
   flags.Text("--column-names", to.column_names, "A,B,...",
-             "names of all columns; the header's if absent");
-  flags.Switch("--no-header", to.no_header, "the CSV's first row is a record");
-  flags.Text("--output", to.output, "FILE|-",
-             "the job; FROM's name with .yaml if absent; -: stdout");
+             "names of all columns; default: the header");
+  flags.Switch("--no-header", to.no_header, "the first row of the CSV is a record, not a header");
+  flags.Text(
+      "--output", to.output, "FILE|-",
+      "job file to write; default: the name of the CSV file with .yaml; `-` writes to stdout");
   flags.Switch("--force", to.force, "overwrite the job file");
 }
 

@@ -30,7 +30,8 @@ struct MigrateInvocation : Invocation {
 };
 
 void Declare(FlagSet& flags, MigrateInvocation& to) {
-  flags.Text("--output", to.output, "FILE", "the job; the folder's name with .yaml if absent");
+  flags.Text("--output", to.output, "FILE",
+             "job file to write; default: the name of the folder with .yaml");
   flags.Switch("--force", to.force, "overwrite the job file");
 }
 
@@ -276,9 +277,8 @@ int Migrate(const MigrateInvocation& invocation, config::Sources& /*sources*/) {
 Command MigrateCommand() {
   return MakeCommand<MigrateInvocation>(
       {.name = "migrate",
-       .summary =
-           "write the job that goes on with the folder of TensorFlow's Estimator, or a model "
-           "that Keras saved",
+       .summary = "write a job that resumes a model_dir of TensorFlow's Estimator, or one for a "
+                  "saved Keras model",
        .examples = {"tpuest migrate old/model_dir --output job.yaml",
                     "tpuest migrate model.h5 --output job.yaml"},
        .takes = Takes::kPath},

@@ -34,7 +34,7 @@ struct PlanInvocation : Invocation {
 
 void Declare(FlagSet& flags, PlanInvocation& to) {
   flags.Text("--compile", to.compile, "TOPOLOGY",
-             "compile the training step for a TPU that is not there, as v5e:2x2");
+             "compile the training step for a TPU topology without having one, such as v5e:2x2");
   flags.Text("--dump-hlo", to.dump_hlo, "FILE", "write the training step as StableHLO");
   DeclareGroup(flags);
 }
@@ -342,7 +342,7 @@ int RunPlan(const PlanInvocation& invocation, config::Sources& sources) {
 Command PlanCommand() {
   return MakeCommand<PlanInvocation>(
       {.name = "plan",
-       .summary = "say what training a job would take: steps, shapes, parameters, FLOPs",
+       .summary = "show what training a job takes: steps, shapes, parameters, FLOPs",
        .examples = {"tpuest plan job.yaml", "tpuest plan job.yaml --compile v5e:2x2"}},
       Declare, RunPlan);
 }

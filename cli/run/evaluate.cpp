@@ -29,13 +29,14 @@ namespace {
 void DeclareEvaluate(FlagSet& flags, EvaluateInvocation& to) {
   DeclareFold(flags, to);
   flags.Text("--checkpoint", to.checkpoint, "PATH|STEP|latest|best|all",
-             "a prefix, a step, a model_dir, latest, best or all; the job may then be left out");
+             "checkpoint to evaluate: a prefix, a step, a model_dir, latest, best or all; the job "
+             "may then be left out");
   DeclareAllowOlder(flags, to);
   DeclareUntrained(flags, to);
   DeclareEvaluationName(flags, to.name);
   flags.Repeated("--fail-if", to.fail_if, "METRIC<NUMBER",
-                 "exit code 8 if this holds, as 'accuracy<0.9'; may be repeated");
-  flags.Switch("--follow", to.follow, "the newest checkpoints of a run, until it is over");
+                 "exit with code 8 if this holds, such as 'accuracy<0.9'; may be repeated");
+  flags.Switch("--follow", to.follow, "evaluate each new checkpoint of a run until the run ends");
 }
 
 struct Wanted {
@@ -194,7 +195,7 @@ class Evaluator {
 }  // namespace
 
 void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to) {
-  flags.Text("--name", to, "NAME", "events go to eval_NAME/");
+  flags.Text("--name", to, "NAME", "write events to eval_NAME/");
 }
 
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources) {

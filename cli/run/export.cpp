@@ -25,9 +25,9 @@ void DeclareExport(FlagSet& flags, ExportInvocation& to) {
   DeclareExportFlags(flags, to);
   flags.Choice("--format", to.format,
                {{"saved_model", ExportFormat::kSavedModel}, {"keras", ExportFormat::kKeras}},
-               "saved_model, or a .keras archive of a model of layers");
+               "`saved_model`, or `keras`: a .keras archive of a model of layers");
   flags.Repeated("--outputs", to.outputs, "LAYER",
-                 "of --format keras: the model up to this layer; may be repeated");
+                 "of --format keras: export the model up to this layer; may be repeated");
 }
 
 // Turns the flags into keys of the job, which go over the command line's.
@@ -76,12 +76,13 @@ Json SignatureFields(const ExportResult& result) {
 }  // namespace
 
 void DeclareExportFlags(FlagSet& flags, ExportFlags& to) {
-  flags.Choice<std::optional<int64_t>>("--api-version", to.api_version, {{"1", 1}, {"2", 2}},
-                                       "of the TPU's MetaGraph (export_saved_model_api_version)");
+  flags.Choice<std::optional<int64_t>>(
+      "--api-version", to.api_version, {{"1", 1}, {"2", 2}},
+      "version of the TPU's MetaGraph (export_saved_model_api_version)");
   flags.Text("--export-dir", to.export_dir, "DIR",
-             "gets a folder an export (export.export_dir_base)");
+             "parent folder; each export adds a folder (export.export_dir_base)");
   flags.Integer("--verify", to.verify, 0,
-                "read back and compare on so many records (export.verify)");
+                "read the export back and compare it with the model on N records (export.verify)");
 }
 
 int Export(const ExportInvocation& given, config::Sources& sources) {

@@ -35,7 +35,7 @@ void DeclarePredict(FlagSet& flags, PredictInvocation& to) {
     return std::nullopt;
   };
   flags.Checked("--keep-columns", keep, "NAME[,NAME...]",
-                "columns of the input that are written beside the predictions: ids, labels "
+                "columns of the input to write beside the predictions, such as ids or labels "
                 "(predict.forward_features)");
 }
 
@@ -126,15 +126,16 @@ InputFn KeptInput(InputFn input, std::string output) {
 }  // namespace
 
 void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
-  flags.Text(
-      "--input", to.input, "FILE|-",
-      "rows in the place of predict.input_fn's file, labels not needed; -: stdin, as rows come");
-  flags.Text("--output", to.output, "FILE|-", "where the predictions go; -: stdout");
+  flags.Text("--input", to.input, "FILE|-",
+             "file to read instead of that of predict.input_fn, labels not needed; `-` reads rows "
+             "from stdin as they arrive");
+  flags.Text("--output", to.output, "FILE|-", "file for the predictions; `-` writes to stdout");
   flags.Choice<std::optional<std::string>>(
       "--format", to.format, {{"jsonl", "jsonl"}, {"csv", "csv"}, {"tfrecord", "tfrecord"}},
-      "a JSON object, a CSV line or a tf.Example a prediction; by the output's ending if absent");
-  flags.Switch("--force", to.force, "overwrite the output");
-  flags.Integer("--limit", to.limit, 0, "rows");
+      "write each prediction as a JSON object, a CSV line or a tf.Example; default: taken from the "
+      "output's ending");
+  flags.Switch("--force", to.force, "overwrite the output file");
+  flags.Integer("--limit", to.limit, 0, "predict at most N rows");
 }
 
 int Predict(const PredictInvocation& given, config::Sources& sources) {

@@ -24,8 +24,7 @@ void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareUntrained(flags, to);
   DeclareEvaluationName(flags, to.name);
   flags.Integer("--processes", to.processes, 1,
-                "train, evaluate or predict in so many processes of this machine, which share "
-                "--threads");
+                "train, evaluate or predict in N processes on this machine, which share --threads");
   DeclarePredictionFlags(flags, to);
   DeclareExportFlags(flags, to);
 }
@@ -95,7 +94,7 @@ int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
 Command RunJobCommand() {
   return MakeCommand<RunJobInvocation>(
       {.name = "run",
-       .summary = "do what the job's mode says",
+       .summary = "run the command that the job's `mode` names",
        .examples = {"tpuest run job.yaml", "tpuest run job.yaml --processes 4"}},
       DeclareRunJob, RunJob);
 }

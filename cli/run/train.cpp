@@ -62,7 +62,7 @@ int Train(const Invocation& invocation, config::Sources& sources) {
 Command TrainCommand() {
   return MakeCommand<Invocation>(
       {.name = "train",
-       .summary = "train a job, or go on where it stopped",
+       .summary = "train a job, or resume it where it stopped",
        .examples = {"tpuest train job.yaml",
                     "tpuest train job.yaml max_steps=2000 --model-dir runs/long"}},
       DeclareTraining, Train);

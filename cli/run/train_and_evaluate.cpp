@@ -115,8 +115,9 @@ struct FoldsInvocation : Invocation {
 
 void DeclareFolds(FlagSet& flags, FoldsInvocation& to) {
   DeclareTraining(flags, to);
-  flags.Integer("--folds", to.folds, 2,
-                "cross-validation: all folds, one after the other, and the mean of each metric");
+  flags.Integer(
+      "--folds", to.folds, 2,
+      "cross-validation: train every fold, one after the other, and print the mean of each metric");
 }
 
 void CheckFolds(const FoldsInvocation& invocation) {
@@ -179,7 +180,7 @@ int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources) {
 Command TrainAndEvaluateCommand() {
   return MakeCommand<FoldsInvocation>(
       {.name = "train-and-evaluate",
-       .summary = "train a job, and evaluate and export after every checkpoint",
+       .summary = "train a job; evaluate and export after every checkpoint",
        .examples = {"tpuest train-and-evaluate job.yaml",
                     "tpuest train-and-evaluate job.yaml --folds 5"}},
       DeclareFolds, TrainAndEvaluateOrFolds);

@@ -40,7 +40,8 @@ std::vector<FlagWords> FlagsOf(const Command& command) {
     for (const std::string& name : option->get_snames()) flag.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) flag.names.push_back("--" + name);
     if (option->get_items_expected_max() > 0) flag.shown = option->get_option_text();
-    flag.help = option == app.get_help_ptr() ? "print this, and end" : option->get_description();
+    flag.help =
+        option == app.get_help_ptr() ? "print this help and exit" : option->get_description();
     if (option->get_group() != "Options") flag.group = option->get_group();
     flags.push_back(std::move(flag));
   }
@@ -69,10 +70,20 @@ std::string UsageOf(const Command& command) {
 Document HelpOf(const Command& command) {
   std::vector<std::string> examples(command.examples.begin(), command.examples.end());
   Document help;
-  help.Paragraph(std::string(command.summary))
-      .Code(Join(examples, "\n"))
+  help.Code(Join(examples, "\n"))
+      .Paragraph(std::string(command.summary))
       .Paragraph(fmt::format("usage: tpuest {}", UsageOf(command)))
-      .Append(FlagsDocument(command));
+      .Heading("Flags");
+  std::vector<std::string> shared;
+  for (const FlagWords& flag : FlagsOf(command)) {
+    if (flag.group.empty()) {
+      help.Item(TermOf(flag), flag.help);
+    } else {
+      shared.push_back(fmt::format("`{}`", flag.names.back()));
+    }
+  }
+  help.Paragraph(fmt::format("Every command also takes {}; `tpuest --help` explains them.",
+                             Join(shared, ", ")));
   return help;
 }
 
@@ -81,9 +92,9 @@ Document HelpOf(const std::vector<Command>& commands) {
   help.Paragraph("tpuest trains, evaluates and predicts from a job file, in TensorFlow's formats.")
       .Code(
           "tpuest init first                        write a job to start from\n"
-          "tpuest train first.yaml                  train, or go on where the run stopped\n"
+          "tpuest train first.yaml                  train, or resume where the run stopped\n"
           "tpuest train first.yaml train_batch_size=256 --model-dir runs/b256\n"
-          "tpuest evaluate --checkpoint runs/first  no job file is needed where a run exists")
+          "tpuest evaluate --checkpoint runs/first  evaluate a run; needs no job file")
       .Paragraph("usage: tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]");
   std::string_view group;
   for (const Command& command : commands) {
@@ -91,10 +102,14 @@ Document HelpOf(const std::vector<Command>& commands) {
     group = command.group;
     help.Item(std::string(command.name), std::string(command.summary));
   }
+  help.Heading("Flags of every command");
+  for (const FlagWords& flag : FlagsOf(commands.front())) {
+    if (!flag.group.empty()) help.Item(TermOf(flag), flag.help);
+  }
   help.Paragraph(
-      "`tpuest COMMAND --help` shows examples and the command's flags, `tpuest help WORD` tells of "
-      "a key of the job or a type: `tpuest help conv2d`, `tpuest help train_spec.max_steps`; "
-      "`tpuest ls layers` lists the types of a kind.");
+      "`tpuest COMMAND --help` shows examples and the flags of a command. `tpuest help WORD` "
+      "explains a key of the job or a type: `tpuest help conv2d`, `tpuest help "
+      "train_spec.max_steps`. `tpuest ls layers` lists the types of a kind.");
   return help;
 }
 

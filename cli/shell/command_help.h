@@ -1,5 +1,5 @@
 #pragma once
-// What the help says of the commands: `tpuest --help`, `tpuest COMMAND --help`, their man pages.
+// Help texts of the commands: `tpuest --help`, `tpuest COMMAND --help`, their man pages.
 
 #include <string>
 #include <vector>
@@ -9,27 +9,27 @@
 
 namespace tpuest::cli {
 
-// A flag as it is written and told.
+// A flag and its help text.
 struct FlagWords {
   std::vector<std::string> names;  // "-q", "--quiet"
   std::string shown;               // "DIR", "text|tf|json"; "" for a flag without a value
   std::string help;
-  std::string group;  // its heading; "" for a flag of the command's own
+  std::string group;  // its heading; "" for a flag of this command only
 };
-// The command's own flags, then those of all commands; --help is among them.
+// Returns the command's own flags with --help, then those that every command takes.
 [[nodiscard]] std::vector<FlagWords> FlagsOf(const Command& command);
 
 // "`-q, --quiet`", "`--model-dir DIR`".
 [[nodiscard]] std::string TermOf(const FlagWords& flag);
-// All of them under their headings.
+// Lists all of these flags under their headings, as man pages do.
 [[nodiscard]] Document FlagsDocument(const Command& command);
 
 // "train [JOB.yaml] [KEY=VALUE ...] [flags]".
 [[nodiscard]] std::string UsageOf(const Command& command);
 
-// What it does, examples, how it is called, its flags.
+// Returns examples, summary, usage and the command's own flags; names the shared flags.
 [[nodiscard]] Document HelpOf(const Command& command);
-// The program, and its commands by what they are for.
+// Returns the help of the program: its commands by group, and the flags that they share.
 [[nodiscard]] Document HelpOf(const std::vector<Command>& commands);
 
 }  // namespace tpuest::cli

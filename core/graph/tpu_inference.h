@@ -22,14 +22,16 @@ struct BatchConfig {
   template <class V>
   void Visit(V& v) {
     v("num_batch_threads", num_batch_threads,
-      {.help = "batches that run at a time", .required = true});
+      {.help = "number of batches that run at the same time", .required = true});
     v("max_batch_size", max_batch_size,
-      {.help = "examples in a batch at most; 0: requests are not gathered", .required = true});
+      {.help = "maximum examples in a batch; 0 disables batching of requests", .required = true});
     v("batch_timeout_micros", batch_timeout_micros,
       {.help = "microseconds to wait for a batch to fill", .required = true});
     v("allowed_batch_sizes", allowed_batch_sizes,
-      {.help = "sizes that batches are padded to, rising; the last is max_batch_size; []: any"});
-    v("max_enqueued_batches", max_enqueued_batches, {.help = "batches that wait at most"});
+      {.help = "sizes to which batches are padded, in increasing order, ending with "
+               "max_batch_size; [] allows any size"});
+    v("max_enqueued_batches", max_enqueued_batches,
+      {.help = "maximum number of batches that wait"});
   }
 };
 

@@ -16,19 +16,20 @@ namespace tpuest::nn {
 // 2] of a Conv2D kernel.
 using NormAxes = std::variant<int64_t, std::vector<int64_t>>;
 inline constexpr std::string_view kNormAxesHelp =
-    "axes of the variable that one norm is taken over: 0 for a Dense kernel, [0, 1, 2] for Conv2D";
+    "axes of the variable over which each norm is taken: 0 for a Dense kernel, [0, 1, 2] for "
+    "Conv2D";
 
 // w * clip(norm, 0, max_value) / (1e-7 + norm).
 struct MaxNorm {
   static constexpr std::string_view kType = "max_norm";
-  static constexpr std::string_view kSummary = "norms of at most max_value";
+  static constexpr std::string_view kSummary = "limits norms to max_value";
   static constexpr std::string_view kAliases[] = {"MaxNorm", "maxnorm"};
   static constexpr std::string_view kKerasModule = "keras.constraints";
   double max_value = 2.0;
   NormAxes axis = int64_t{0};
   template <class V>
   void Visit(V& v) {
-    v("max_value", max_value, {.help = "the largest norm"});
+    v("max_value", max_value, {.help = "largest norm"});
     v("axis", axis, {.help = kNormAxesHelp});
   }
 };
@@ -36,7 +37,8 @@ struct MaxNorm {
 // w * (rate * clip(norm, min_value, max_value) + (1 - rate) * norm) / (1e-7 + norm).
 struct MinMaxNorm {
   static constexpr std::string_view kType = "min_max_norm";
-  static constexpr std::string_view kSummary = "norms between min_value and max_value";
+  static constexpr std::string_view kSummary =
+      "limits norms to the range of min_value to max_value";
   static constexpr std::string_view kAliases[] = {"MinMaxNorm"};
   static constexpr std::string_view kKerasModule = "keras.constraints";
   double min_value = 0.0;
@@ -45,10 +47,10 @@ struct MinMaxNorm {
   NormAxes axis = int64_t{0};
   template <class V>
   void Visit(V& v) {
-    v("min_value", min_value, {.help = "the smallest norm"});
-    v("max_value", max_value, {.help = "the largest norm"});
+    v("min_value", min_value, {.help = "smallest norm"});
+    v("max_value", max_value, {.help = "largest norm"});
     v("rate", rate,
-      {.help = "the share of the way to the limits that one step goes; 1: all of it"});
+      {.help = "fraction of the way to the limits that each step moves; 1 moves all the way"});
     v("axis", axis, {.help = kNormAxesHelp});
   }
 };
@@ -56,7 +58,7 @@ struct MinMaxNorm {
 // w where it is 0 or more, else 0.
 struct NonNeg {
   static constexpr std::string_view kType = "non_neg";
-  static constexpr std::string_view kSummary = "no negative weights: they become 0";
+  static constexpr std::string_view kSummary = "sets negative weights to 0";
   static constexpr std::string_view kAliases[] = {"NonNeg", "nonneg"};
   static constexpr std::string_view kKerasModule = "keras.constraints";
   template <class V>
@@ -66,7 +68,7 @@ struct NonNeg {
 // w / (1e-7 + norm).
 struct UnitNorm {
   static constexpr std::string_view kType = "unit_norm";
-  static constexpr std::string_view kSummary = "norms of 1";
+  static constexpr std::string_view kSummary = "scales norms to 1";
   static constexpr std::string_view kAliases[] = {"UnitNorm", "unitnorm"};
   static constexpr std::string_view kKerasModule = "keras.constraints";
   NormAxes axis = int64_t{0};
@@ -81,7 +83,7 @@ struct UnitNorm {
 struct RadialConstraint {
   static constexpr std::string_view kType = "radial_constraint";
   static constexpr std::string_view kSummary =
-      "square Conv2D kernels with one value per ring about the middle";
+      "makes square Conv2D kernels constant on each ring around the centre";
   static constexpr std::string_view kAliases[] = {"RadialConstraint"};
   static constexpr std::string_view kKerasModule = "keras.constraints";
   template <class V>

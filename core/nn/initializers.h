@@ -14,7 +14,7 @@ namespace tpuest::nn {
 // tf.keras.initializers: each struct is named as its class; plain ones have no arguments.
 struct ZerosInitializer {
   static constexpr std::string_view kType = "zeros";
-  static constexpr std::string_view kSummary = "0";
+  static constexpr std::string_view kSummary = "all 0";
   static constexpr std::string_view kAliases[] = {"Zeros", "zeros_initializer"};
   template <class V>
   void Visit(V& /*v*/) {}
@@ -22,7 +22,7 @@ struct ZerosInitializer {
 
 struct OnesInitializer {
   static constexpr std::string_view kType = "ones";
-  static constexpr std::string_view kSummary = "1";
+  static constexpr std::string_view kSummary = "all 1";
   static constexpr std::string_view kAliases[] = {"Ones", "ones_initializer"};
   template <class V>
   void Visit(V& /*v*/) {}
@@ -30,12 +30,12 @@ struct OnesInitializer {
 
 struct ConstantInitializer {
   static constexpr std::string_view kType = "constant";
-  static constexpr std::string_view kSummary = "one value";
+  static constexpr std::string_view kSummary = "one value for all elements";
   static constexpr std::string_view kAliases[] = {"Constant", "constant_initializer"};
   double value = 0.0;
   template <class V>
   void Visit(V& v) {
-    v("value", value, {.help = "of every element"});
+    v("value", value, {.help = "value of every element"});
   }
 };
 
@@ -54,28 +54,30 @@ struct RandomUniformInitializer {
 
 struct RandomNormalInitializer {
   static constexpr std::string_view kType = "random_normal";
-  static constexpr std::string_view kSummary = "normal";
+  static constexpr std::string_view kSummary = "normal distribution";
   static constexpr std::string_view kAliases[] = {"RandomNormal"};
   double mean = 0.0;
   double stddev = 0.05;
   template <class V>
   void Visit(V& v) {
-    v("mean", mean, {.help = "of the normal distribution"});
-    v("stddev", stddev, {.help = "of the normal distribution"});
+    v("mean", mean, {.help = "mean of the normal distribution"});
+    v("stddev", stddev, {.help = "standard deviation of the normal distribution"});
   }
 };
 
 // Normal numbers; those beyond two standard deviations are drawn again.
 struct TruncatedNormalInitializer {
   static constexpr std::string_view kType = "truncated_normal";
-  static constexpr std::string_view kSummary = "normal, drawn again beyond two deviations";
+  static constexpr std::string_view kSummary =
+      "normal distribution; values beyond two standard deviations are drawn again";
   static constexpr std::string_view kAliases[] = {"TruncatedNormal"};
   double mean = 0.0;
   double stddev = 0.05;
   template <class V>
   void Visit(V& v) {
-    v("mean", mean, {.help = "of the normal distribution"});
-    v("stddev", stddev, {.help = "of the normal distribution, before it is cut"});
+    v("mean", mean, {.help = "mean of the normal distribution"});
+    v("stddev", stddev,
+      {.help = "standard deviation of the normal distribution before truncation"});
   }
 };
 
@@ -83,17 +85,20 @@ struct TruncatedNormalInitializer {
 // their mean (fan_avg).
 struct VarianceScaling {
   static constexpr std::string_view kType = "variance_scaling";
-  static constexpr std::string_view kSummary = "a variance by the numbers of inputs and outputs";
+  static constexpr std::string_view kSummary =
+      "variance that depends on the numbers of inputs and outputs";
   static constexpr std::string_view kAliases[] = {"VarianceScaling"};
   double scale = 1.0;
   std::string mode = "fan_in";
   std::string distribution = "truncated_normal";
   template <class V>
   void Visit(V& v) {
-    v("scale", scale, {.help = "times 1/n is the variance"});
-    v("mode", mode, {.help = "what n counts", .values = {"fan_in", "fan_out", "fan_avg"}});
+    v("scale", scale, {.help = "the variance is scale / n"});
+    v("mode", mode,
+      {.help = "what n counts: `fan_in` inputs, `fan_out` outputs, `fan_avg` their mean",
+       .values = {"fan_in", "fan_out", "fan_avg"}});
     v("distribution", distribution,
-      {.help = "whose variance that is",
+      {.help = "distribution to draw from",
        .values = {"truncated_normal", "untruncated_normal", "uniform"}});
   }
 };

@@ -13,7 +13,7 @@ namespace tpuest::nn {
 // The penalty l1 * sum |w|.
 struct L1Regularizer {
   static constexpr std::string_view kType = "l1";
-  static constexpr std::string_view kSummary = "the sum of absolute values";
+  static constexpr std::string_view kSummary = "penalty: the sum of absolute values";
   static constexpr std::string_view kAliases[] = {"L1"};
   double l1 = 0.01;
   template <class V>
@@ -25,7 +25,7 @@ struct L1Regularizer {
 // The penalty l2 * sum w^2.
 struct L2Regularizer {
   static constexpr std::string_view kType = "l2";
-  static constexpr std::string_view kSummary = "the sum of squares";
+  static constexpr std::string_view kSummary = "penalty: the sum of squares";
   static constexpr std::string_view kAliases[] = {"L2"};
   double l2 = 0.01;
   template <class V>
@@ -37,7 +37,7 @@ struct L2Regularizer {
 // The penalty l1 * sum |w| + l2 * sum w^2.
 struct L1L2Regularizer {
   static constexpr std::string_view kType = "l1_l2";
-  static constexpr std::string_view kSummary = "both sums";
+  static constexpr std::string_view kSummary = "penalty: both sums";
   static constexpr std::string_view kAliases[] = {"L1L2"};
   double l1 = 0.01;
   double l2 = 0.01;

@@ -14,11 +14,9 @@ struct MetricOrder {
 
   template <class V>
   void Visit(V& v) {
-    v("metric", metric, {.help = "of the evaluation", .tpuest = true});
+    v("metric", metric, {.help = "metric of the evaluation to compare", .tpuest = true});
     v("mode", mode,
-      {.help = "whether the smaller or the larger is better",
-       .tpuest = true,
-       .values = {"min", "max"}});
+      {.help = "whether smaller or larger is better", .tpuest = true, .values = {"min", "max"}});
   }
   // Whether `current` is strictly better; every number is better than NaN.
   [[nodiscard]] bool Better(float current, float best) const {

@@ -32,47 +32,49 @@ struct ExporterOptions {
   template <class V>
   void VisitCommon(V& v) {
     v("serving_input_receiver_fn", serving_input_receiver_fn,
-      {.help = "what requests hold; default: as export has it", .values = {"default"}});
+      {.help = "input format of requests; default: that of `export`", .values = {"default"}});
     v("assets_extra", assets_extra,
-      {.help = "files for assets.extra/, by their path there", .input_path = true});
-    v("as_text", as_text, {.help = "saved_model.pbtxt instead of saved_model.pb"});
+      {.help = "files to copy to assets.extra/, keyed by their path there", .input_path = true});
+    v("as_text", as_text, {.help = "write saved_model.pbtxt instead of saved_model.pb"});
   }
 };
 
 struct LatestExporterOptions : ExporterOptions {
   static constexpr std::string_view kType = "LatestExporter";
-  static constexpr std::string_view kSummary = "a SavedModel after each evaluation";
+  static constexpr std::string_view kSummary = "exports a SavedModel after each evaluation";
   std::optional<int64_t> exports_to_keep = 5;
 
   template <class V>
   void Visit(V& v) {
-    v("name", name, {.help = "of its folder in export/", .required = true});
-    v("exports_to_keep", exports_to_keep, {.help = "the newest so many; null: all"});
+    v("name", name, {.help = "name of the exporter's folder in export/", .required = true});
+    v("exports_to_keep", exports_to_keep, {.help = "newest exports to keep; `null` keeps all"});
     VisitCommon(v);
   }
 };
 struct BestExporterOptions : ExporterOptions {
   static constexpr std::string_view kType = "BestExporter";
-  static constexpr std::string_view kSummary = "a SavedModel whenever a metric was never better";
+  static constexpr std::string_view kSummary =
+      "exports a SavedModel whenever a metric reaches a new best";
   BestExporterOptions() { name = "best_exporter"; }
   MetricOrder compare;
   std::optional<int64_t> exports_to_keep = 5;
 
   template <class V>
   void Visit(V& v) {
-    v("name", name, {.help = "of its folder in export/"});
-    v("compare", compare, {.help = "what is better; loss, the smaller, unless said"});
-    v("exports_to_keep", exports_to_keep, {.help = "the newest so many; null: all"});
+    v("name", name, {.help = "name of the exporter's folder in export/"});
+    v("compare", compare,
+      {.help = "metric to compare and its direction; default: the smaller loss"});
+    v("exports_to_keep", exports_to_keep, {.help = "newest exports to keep; `null` keeps all"});
     VisitCommon(v);
   }
 };
 struct FinalExporterOptions : ExporterOptions {
   static constexpr std::string_view kType = "FinalExporter";
-  static constexpr std::string_view kSummary = "a SavedModel once training is over";
+  static constexpr std::string_view kSummary = "exports a SavedModel when training ends";
 
   template <class V>
   void Visit(V& v) {
-    v("name", name, {.help = "of its folder in export/", .required = true});
+    v("name", name, {.help = "name of the exporter's folder in export/", .required = true});
     VisitCommon(v);
   }
 };
@@ -91,19 +93,22 @@ struct EvalSpec {
 
   template <class V>
   void Visit(V& v) {
-    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
-    v("steps", steps, {.help = "batches; null: the whole input once"});
+    v("input_fn", input_fn, {.help = "name of one of input_fns", .required = true});
+    v("steps", steps, {.help = "number of batches; `null` reads the whole input once"});
     v("name", name,
-      {.help = "events go to eval_<name>/; null: their key, or eval/ of one without"});
+      {.help = "write events to eval_<name>/; `null` takes the key of this eval_spec, or eval/ if "
+               "there is only one without a key"});
     v("start_delay_secs", start_delay_secs,
       {.help = "seconds that a separate evaluator waits before its first evaluation"});
     v("throttle_secs", throttle_secs,
-      {.help = "seconds at least from one evaluation to the next of train_and_evaluate"});
+      {.help = "minimum seconds between evaluations of train_and_evaluate"});
     v("every_steps", every_steps,
-      {.help = "evaluate at the first checkpoint from each multiple on; null: at each checkpoint",
+      {.help = "evaluate the first checkpoint at or after each multiple of this many steps; `null` "
+               "evaluates every checkpoint",
        .tpuest = true});
-    v("hooks", hooks, {.help = "SessionRunHooks of an evaluation, in this order"});
-    v("exporters", exporters, {.help = "called after each evaluation of train_and_evaluate"});
+    v("hooks", hooks, {.help = "SessionRunHooks to call during the evaluation, in this order"});
+    v("exporters", exporters,
+      {.help = "exporters to run after each evaluation of train_and_evaluate"});
   }
 };
 

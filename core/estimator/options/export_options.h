@@ -21,25 +21,25 @@ struct ReceiverOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("default_batch_size", default_batch_size, {.help = "of a request; null: any"});
+    v("default_batch_size", default_batch_size,
+      {.help = "batch size of a request; `null` allows any"});
   }
 };
 struct ParsingReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "build_parsing_serving_input_receiver_fn";
-  static constexpr std::string_view kSummary = "takes serialized tf.Examples";
+  static constexpr std::string_view kSummary = "requests hold serialized tf.Examples";
 };
 struct RawReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "build_raw_serving_input_receiver_fn";
-  static constexpr std::string_view kSummary = "takes the features as tensors";
+  static constexpr std::string_view kSummary = "requests hold the features as tensors";
   bool with_map = false;
 
   template <class V>
   void Visit(V& v) {
     ReceiverOptions::Visit(v);
     v("with_map", with_map,
-      {.help =
-           "requests hold the input's columns, and the graph has its map steps; false: they hold "
-           "features",
+      {.help = "`true` takes the input's columns and exports its map steps with the model; `false` "
+               "takes features",
        .tpuest = true});
   }
 };
@@ -47,19 +47,19 @@ struct RawReceiver : ReceiverOptions {
 struct BothReceivers : ReceiverOptions {
   static constexpr std::string_view kType = "both";
   static constexpr std::string_view kSummary =
-      "takes tensors, and serialized tf.Examples under signatures of their own";
+      "requests hold tensors, or serialized tf.Examples under separate signatures";
 };
 // Image files, which the graph decodes and resizes.
 struct ImageBytesReceiver : ReceiverOptions {
   static constexpr std::string_view kType = "image_bytes";
-  static constexpr std::string_view kSummary = "takes files of images";
+  static constexpr std::string_view kSummary = "requests hold image files";
   std::string interpolation = "bilinear";
 
   template <class V>
   void Visit(V& v) {
     ReceiverOptions::Visit(v);
     v("interpolation", interpolation,
-      {.help = "how a file of another size is resized",
+      {.help = "how to resize images of another size",
        .values = {"bilinear", "nearest", "bicubic", "area"}});
   }
 };
@@ -80,22 +80,28 @@ struct ExportOptions {
   template <class V>
   void Visit(V& v) {
     v("export_dir_base", export_dir_base,
-      {.help = "folder that gets a folder an export; null: <model_dir>/export"});
+      {.help =
+           "parent folder, in which each export creates a folder; `null` is <model_dir>/export"});
     v("serving_input_receiver_fn", serving_input_receiver_fn,
-      {.help = "what requests hold; null: tf.Examples where the input parses such, else features"});
+      {.help = "input format of requests; `null` takes tf.Examples if the input parses them, "
+               "otherwise features"});
     v("experimental_mode", experimental_mode,
-      {.help = "PREDICT, EVAL or TRAIN; a list: experimental_export_all_saved_models",
+      {.help = "modes to export: PREDICT, EVAL or TRAIN; a list exports several, as "
+               "experimental_export_all_saved_models does",
        .values = {"PREDICT", "EVAL", "TRAIN"}});
     v("assets_extra", assets_extra,
-      {.help = "files for assets.extra/, by their path there", .input_path = true});
-    v("as_text", as_text, {.help = "saved_model.pbtxt instead of saved_model.pb"});
+      {.help = "files to copy to assets.extra/, keyed by their path there", .input_path = true});
+    v("as_text", as_text, {.help = "write saved_model.pbtxt instead of saved_model.pb"});
     v("strip_default_attrs", strip_default_attrs,
-      {.help = "leave out attributes that hold their default, for older readers"});
-    v("checkpoint_path", checkpoint_path, {.help = "latest, best, a step or a prefix"});
+      {.help = "leave out attributes that have their default value, so that older readers accept "
+               "the model"});
+    v("checkpoint_path", checkpoint_path,
+      {.help = "checkpoint to use: `latest`, `best`, a step or a prefix"});
     v("batch_config", batch_config,
-      {.help = "of BatchConfig: how a server gathers requests; API version 2, on TPU"});
+      {.help = "BatchConfig: how a server batches requests; for API version 2 on TPU"});
     v("verify", verify,
-      {.help = "read the export back and compare it with the model on so many records; 0: do not",
+      {.help = "number of records on which the export is read back and compared with the model; 0 "
+               "skips the check",
        .tpuest = true});
   }
 

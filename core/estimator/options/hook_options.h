@@ -26,24 +26,25 @@ struct StopAtStepHookOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("num_steps", num_steps, {.help = "stop this many steps after the start of this run"});
-    v("last_step", last_step, {.help = "stop at this global step"});
+    v("num_steps", num_steps,
+      {.help = "steps after which to stop, counted from the start of this run"});
+    v("last_step", last_step, {.help = "global step at which to stop"});
   }
 };
 
-inline constexpr std::string_view kOutputDirHelp = "folder of its events; null: model_dir";
+inline constexpr std::string_view kOutputDirHelp = "folder of its events; `null` is model_dir";
 
 struct CheckpointSaverHookOptions {
   static constexpr std::string_view kType = "CheckpointSaverHook";
-  static constexpr std::string_view kSummary = "saves every some steps or seconds";
+  static constexpr std::string_view kSummary = "saves a checkpoint every N steps or seconds";
   std::optional<int64_t> save_secs;
   std::optional<StepCount> save_steps;
 
   template <class V>
   void Visit(V& v) {
-    v("save_secs", save_secs, {.help = "seconds from one checkpoint to the next"});
+    v("save_secs", save_secs, {.help = "seconds between checkpoints"});
     v("save_steps", save_steps,
-      {.help = "steps from one to the next; this hook takes the place of run_config's"});
+      {.help = "steps between checkpoints; this hook replaces the interval of run_config"});
   }
 };
 
@@ -58,25 +59,27 @@ struct LoggingTensorHookOptions {
   template <class V>
   void Visit(V& v) {
     v("tensors", tensors,
-      {.help = "loss, learning_rate, global_step, summaries' tags, variables; or name: tensor",
+      {.help =
+           "loss, learning_rate, global_step, tags of summaries, or variables; or {name: tensor}",
        .required = true});
-    v("every_n_iter", every_n_iter, {.help = "steps from one line to the next"});
-    v("every_n_secs", every_n_secs, {.help = "seconds from one line to the next"});
-    v("at_end", at_end, {.help = "a line at the end of the run"});
+    v("every_n_iter", every_n_iter, {.help = "steps between log lines"});
+    v("every_n_secs", every_n_secs, {.help = "seconds between log lines"});
+    v("at_end", at_end, {.help = "also write a line when the run ends"});
   }
 };
 
 struct StepCounterHookOptions {
   static constexpr std::string_view kType = "StepCounterHook";
-  static constexpr std::string_view kSummary = "records steps a second";
+  static constexpr std::string_view kSummary = "records the steps per second";
   std::optional<StepCount> every_n_steps = 100;
   std::optional<double> every_n_secs;
   std::optional<std::string> output_dir;
 
   template <class V>
   void Visit(V& v) {
-    v("every_n_steps", every_n_steps, {.help = "at least so many steps from one to the next"});
-    v("every_n_secs", every_n_secs, {.help = "seconds; then every_n_steps must be null"});
+    v("every_n_steps", every_n_steps, {.help = "minimum steps between records"});
+    v("every_n_secs", every_n_secs,
+      {.help = "seconds between records; set every_n_steps to null to use it"});
     v("output_dir", output_dir, {.help = kOutputDirHelp});
   }
 };
@@ -90,13 +93,13 @@ struct SaveTimes {
   template <class V>
   void VisitTimes(V& v, std::string_view help) {
     v("save_steps", save_steps, {.help = help});
-    v("save_secs", save_secs, {.help = "seconds from one to the next"});
+    v("save_secs", save_secs, {.help = "seconds between records"});
   }
 };
 
 struct SummarySaverHookOptions : SaveTimes {
   static constexpr std::string_view kType = "SummarySaverHook";
-  static constexpr std::string_view kSummary = "records summaries every some steps or seconds";
+  static constexpr std::string_view kSummary = "records summaries every N steps or seconds";
   std::optional<std::string> output_dir;
 
   template <class V>
@@ -108,13 +111,13 @@ struct SummarySaverHookOptions : SaveTimes {
 
 struct NanTensorHookOptions {
   static constexpr std::string_view kType = "NanTensorHook";
-  static constexpr std::string_view kSummary = "ends where the loss is not a number";
+  static constexpr std::string_view kSummary = "ends the run if the loss is NaN";
   bool fail_on_nan_loss = true;
 
   template <class V>
   void Visit(V& v) {
     v("fail_on_nan_loss", fail_on_nan_loss,
-      {.help = "false: a loss that is no number ends the run without an error"});
+      {.help = "`false` ends the run without an error if the loss is NaN"});
   }
 };
 
@@ -126,7 +129,8 @@ struct ProfilerHookOptions : SaveTimes {
   template <class V>
   void Visit(V& v) {
     VisitTimes(v, "steps from one trace to the next");
-    v("output_dir", output_dir, {.help = "folder of timeline-<step>.json, for Chrome or Perfetto"});
+    v("output_dir", output_dir,
+      {.help = "folder for timeline-<step>.json, which Chrome and Perfetto open"});
   }
 };
 
@@ -137,25 +141,27 @@ struct CommandOptions {
   template <class V>
   void VisitCheck(V& v) {
     v("check", check,
-      {.help = "an exit code other than 0 ends the run; false: it is a warning", .tpuest = true});
+      {.help = "`true` ends the run if the command's exit code is not 0; `false` only warns",
+       .tpuest = true});
   }
 };
 
 struct ExecHookOptions : CommandOptions {
   static constexpr std::string_view kType = "ExecHook";
-  static constexpr std::string_view kSummary = "runs a command at events, with values";
+  static constexpr std::string_view kSummary = "runs a command at events and passes it values";
   std::vector<std::string> on;
   std::vector<std::string> command;
 
   template <class V>
   void Visit(V& v) {
     v("on", on,
-      {.help = "when it runs: begin, end; checkpoint_saved of train, evaluated of eval_spec",
+      {.help = "events that run the command: `begin`, `end`; also `checkpoint_saved` in train_spec "
+               "and `evaluated` in eval_spec",
        .required = true,
        .tpuest = true});
     v("command", command,
-      {.help = "program and arguments; {model_dir}, {checkpoint}, {global_step} are put in; it "
-               "reads a line of JSON, and may answer {\"stop\": REASON}",
+      {.help = "program and its arguments, in which {model_dir}, {checkpoint} and {global_step} "
+               "are replaced; it reads one line of JSON and may answer {\"stop\": REASON}",
        .required = true,
        .tpuest = true});
     VisitCheck(v);
@@ -166,7 +172,7 @@ struct ExecHookOptions : CommandOptions {
 struct ConditionHookOptions : CommandOptions {
   static constexpr std::string_view kType = "ConditionHook";
   static constexpr std::string_view kSummary =
-      "stops, saves or runs a command where a formula is true";
+      "stops, saves a checkpoint or runs a command when a formula is true";
   Formula when = {};
   std::string action;
   std::vector<std::string> command;
@@ -179,13 +185,14 @@ struct ConditionHookOptions : CommandOptions {
        .required = true,
        .tpuest = true});
     v("do", action,
-      {.help = "what is done once it holds",
+      {.help = "action when the formula becomes true",
        .required = true,
        .tpuest = true,
        .values = {"stop", "save", "command"}});
-    v("command", command, {.help = "of do: command, as ExecHook's", .tpuest = true});
+    v("command", command,
+      {.help = "of `do: command`: the command, as in ExecHook", .tpuest = true});
     v("average_steps", average_steps,
-      {.help = "of loss_average: about so many of the steps before", .tpuest = true});
+      {.help = "approximate number of recent steps that loss_average covers", .tpuest = true});
     VisitCheck(v);
   }
 };
@@ -204,7 +211,8 @@ struct PluginHookOptions {
        .required = true,
        .tpuest = true,
        .input_path = true});
-    v("arguments", arguments, {.help = "texts by name, for the library", .tpuest = true});
+    v("arguments", arguments,
+      {.help = "text values by name, passed to the library", .tpuest = true});
   }
 };
 
@@ -213,12 +221,12 @@ struct PluginHookOptions {
 struct StopAtCheckpointStepOptions {
   static constexpr std::string_view kType = "make_stop_at_checkpoint_step_hook";
   static constexpr std::string_view kSummary =
-      "ends training at the first checkpoint from a step on";
+      "ends training at the first checkpoint at or after a step";
   StepCount last_step = 0;
 
   template <class V>
   void Visit(V& v) {
-    v("last_step", last_step, {.help = "stop at this global step", .required = true});
+    v("last_step", last_step, {.help = "global step at which to stop", .required = true});
   }
 };
 
@@ -233,17 +241,19 @@ struct EarlyStoppingOptions {
 
   template <class V>
   void VisitShared(V& v) {
-    v("metric_name", metric_name, {.help = "of the evaluations", .required = true});
+    v("metric_name", metric_name, {.help = "metric of the evaluations to watch", .required = true});
     VisitLooks(v);
   }
   template <class V>
   void VisitLooks(V& v) {
-    v("eval_dir", eval_dir, {.help = "folder of their events; null: model_dir/eval"});
-    v("eval", eval, {.help = "name of the evaluation, for model_dir/eval_<name>", .tpuest = true});
-    v("min_steps", min_steps, {.help = "evaluations before this global step do not count"});
-    v("run_every_secs", run_every_secs, {.help = "seconds from one look to the next"});
+    v("eval_dir", eval_dir,
+      {.help = "folder with the evaluation events; `null` is model_dir/eval"});
+    v("eval", eval,
+      {.help = "name of the evaluation, which selects model_dir/eval_<name>", .tpuest = true});
+    v("min_steps", min_steps, {.help = "ignore evaluations before this global step"});
+    v("run_every_secs", run_every_secs, {.help = "seconds between checks of the evaluations"});
     v("run_every_steps", run_every_steps,
-      {.help = "steps from one look to the next; then run_every_secs must be null"});
+      {.help = "steps between checks of the evaluations; set run_every_secs to null to use it"});
   }
 };
 
@@ -255,15 +265,17 @@ struct StopIfCrossedOptions : EarlyStoppingOptions {
   static constexpr bool kHigher = stops == Direction::kHigher;
   static constexpr std::string_view kType = kHigher ? "stop_if_higher_hook" : "stop_if_lower_hook";
   static constexpr std::string_view kSummary =
-      kHigher ? std::string_view("ends training where a metric is above a threshold")
-              : "ends training where a metric is below a threshold";
+      kHigher ? std::string_view("ends training when a metric is above a threshold")
+              : "ends training when a metric is below a threshold";
   double threshold = 0;
 
   template <class V>
   void Visit(V& v) {
     VisitShared(v);
     v("threshold", threshold,
-      {.help = kHigher ? "stop above this" : "stop below this", .required = true});
+      {.help = kHigher ? "stop if the metric is above this value"
+                       : "stop if the metric is below this value",
+       .required = true});
   }
 };
 using StopIfHigherHookOptions = StopIfCrossedOptions<Direction::kHigher>;
@@ -276,8 +288,8 @@ struct StopIfNoBetterOptions : EarlyStoppingOptions {
   static constexpr std::string_view kType =
       kHigher ? "stop_if_no_increase_hook" : "stop_if_no_decrease_hook";
   static constexpr std::string_view kSummary =
-      kHigher ? std::string_view("ends training where a metric has not risen for a while")
-              : "ends training where a metric has not fallen for a while";
+      kHigher ? std::string_view("ends training when a metric has not risen for some steps")
+              : "ends training when a metric has not fallen for some steps";
   StepCount max_steps_without = 0;
   double min_delta = 0;
 
@@ -285,10 +297,10 @@ struct StopIfNoBetterOptions : EarlyStoppingOptions {
   void Visit(V& v) {
     VisitShared(v);
     v(kHigher ? "max_steps_without_increase" : "max_steps_without_decrease", max_steps_without,
-      {.help = "stop so many steps after the best evaluation", .required = true});
+      {.help = "steps after the best evaluation at which to stop", .required = true});
     v("min_delta", min_delta,
-      {.help = kHigher ? "what is better by no more than this is no increase"
-                       : "what is better by no more than this is no decrease",
+      {.help = kHigher ? "smallest change that counts as an increase, excluded"
+                       : "smallest change that counts as a decrease, excluded",
        .tpuest = true});
   }
 };
@@ -299,14 +311,14 @@ using StopIfNoDecreaseHookOptions = StopIfNoBetterOptions<Direction::kLower>;
 struct EarlyStoppingFormulaOptions : EarlyStoppingOptions {
   static constexpr std::string_view kType = "make_early_stopping_hook";
   static constexpr std::string_view kSummary =
-      "ends training where a formula of the metrics is true";
+      "ends training when a formula of the metrics is true";
   Formula should_stop = {};
 
   template <class V>
   void Visit(V& v) {
     v("should_stop_fn", should_stop,
-      {.help = "formula over the metrics of an evaluation by their names (/ and others as _), and "
-               "global_step",
+      {.help = "formula over global_step and the metrics of an evaluation by name; characters such "
+               "as / are written _",
        .required = true});
     VisitLooks(v);
   }
@@ -326,7 +338,7 @@ using AnyPredictHook =
 struct InMemoryEvaluatorHookOptions {
   static constexpr std::string_view kType = "InMemoryEvaluatorHook";
   static constexpr std::string_view kSummary =
-      "evaluates within a training, with the weights as they are in memory";
+      "evaluates during training with the weights in memory";
   std::string input_fn;
   std::optional<int64_t> steps;
   std::vector<AnyEvalHook> hooks;
@@ -335,11 +347,11 @@ struct InMemoryEvaluatorHookOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
-    v("steps", steps, {.help = "batches; null: the whole input once"});
-    v("hooks", hooks, {.help = "SessionRunHooks of an evaluation, in this order"});
-    v("name", name, {.help = "events go to eval_<name>/; null: eval/"});
-    v("every_n_iter", every_n_iter, {.help = "steps from one evaluation to the next"});
+    v("input_fn", input_fn, {.help = "name of one of input_fns", .required = true});
+    v("steps", steps, {.help = "number of batches; `null` reads the whole input once"});
+    v("hooks", hooks, {.help = "SessionRunHooks to call during the evaluation, in this order"});
+    v("name", name, {.help = "write events to eval_<name>/; `null` is eval/"});
+    v("every_n_iter", every_n_iter, {.help = "steps between evaluations"});
   }
 };
 
@@ -356,7 +368,7 @@ using AnyHook = OneOf<AnyHookTypes>;
 // A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
 struct CheckpointSaverListenerOptions : CommandOptions {
   static constexpr std::string_view kType = "CheckpointSaverListener";
-  static constexpr std::string_view kSummary = "runs a command around each save";
+  static constexpr std::string_view kSummary = "runs commands before and after each save";
   std::vector<std::string> begin;
   std::vector<std::string> before_save;
   std::vector<std::string> after_save;
@@ -364,10 +376,11 @@ struct CheckpointSaverListenerOptions : CommandOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("begin", begin, {.help = "command before the first step", .tpuest = true});
-    v("before_save", before_save, {.help = "command before a checkpoint", .tpuest = true});
-    v("after_save", after_save, {.help = "command after a checkpoint", .tpuest = true});
-    v("end", end, {.help = "command after the last checkpoint", .tpuest = true});
+    v("begin", begin, {.help = "command to run before the first step", .tpuest = true});
+    v("before_save", before_save,
+      {.help = "command to run before each checkpoint", .tpuest = true});
+    v("after_save", after_save, {.help = "command to run after each checkpoint", .tpuest = true});
+    v("end", end, {.help = "command to run after the last checkpoint", .tpuest = true});
     VisitCheck(v);
   }
 };

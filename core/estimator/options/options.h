@@ -32,11 +32,11 @@ struct GpuOptions {
   template <class V>
   void Visit(V& v) {
     v("allow_growth", allow_growth,
-      {.help = "take memory as it is needed; false: most of it at the start"});
+      {.help = "`true` allocates GPU memory as needed; `false` allocates most of it at the start"});
     v("per_process_gpu_memory_fraction", per_process_gpu_memory_fraction,
-      {.help = "the part of the memory that is taken; null: the plugin's own, 0.75"});
+      {.help = "fraction of the GPU memory to allocate; `null` takes the plugin's default, 0.75"});
     v("visible_device_list", visible_device_list,
-      {.help = "numbers of the GPUs that may be used, as in 0,2; empty: all"});
+      {.help = "indices of the GPUs to use, such as 0,2; empty uses all"});
   }
 };
 
@@ -51,8 +51,8 @@ struct SessionConfig {
   template <class V>
   void Visit(V& v) {
     v("intra_op_parallelism_threads", intra_op_parallelism_threads,
-      {.help = "step threads; 0: as many as the machine has cores"});
-    v("gpu_options", gpu_options, {.help = "of GPUOptions, for --device cuda"});
+      {.help = "number of threads for steps; 0 uses one per core of the machine"});
+    v("gpu_options", gpu_options, {.help = "GPUOptions, for --device cuda"});
   }
 };
 
@@ -77,28 +77,30 @@ struct TpuConfig {
   template <class V>
   void Visit(V& v) {
     v("iterations_per_loop", iterations_per_loop,
-      {.help =
-           "steps between two looks at checkpoints and hooks; 300s, 10m, 1h: as many as fit into "
-           "that time; auto: by the periods of what looks; use_tpu: false: after each step",
+      {.help = "training steps between checks for checkpoints and hooks; a duration (300s, 10m, "
+               "1h) runs as many steps as fit; `auto` derives it from the hooks' intervals; with "
+               "`use_tpu: false` every step is checked",
        .changes_bits = false});
     v("num_shards", num_shards,
-      {.help = "replicas; null: as many as the 8 cores of one TPU board make"});
+      {.help = "number of replicas; `null` takes as many as fit on the 8 cores of one TPU board"});
     v("num_cores_per_replica", num_cores_per_replica,
-      {.help =
-           "cores that share the work of a replica: 1, 2, 4 to 128; null: a replica is a core"});
+      {.help = "cores that share the work of one replica: 1, 2, 4 and so on up to 128; `null` is "
+               "one core"});
     v("input_partition_dims", input_partition_dims,
-      {.help = "[features] or [features, labels]: into how many parts the cores of a replica cut "
-               "each dimension of its batch, a list or lists by name; null: each core has all"});
+      {.help = "[features] or [features, labels]: number of parts into which each dimension of a "
+               "batch is cut, one part per core of a replica; a list, or lists by name; `null` "
+               "gives each core the whole batch"});
     v("per_host_input_for_training", per_host_input_for_training,
-      {.help =
-           "PER_HOST_V1 (true), PER_SHARD_V1 (false), PER_HOST_V2, SLICED: each replica gets its "
-           "part of the batch, in order; BROADCAST: each gets all of it"});
+      {.help = "how training batches reach the replicas: PER_HOST_V1 (`true`), PER_SHARD_V1 "
+               "(`false`), PER_HOST_V2 and SLICED give each replica its part, in order; BROADCAST "
+               "gives each replica the whole batch"});
     v("eval_training_input_configuration", eval_training_input_configuration,
-      {.help = "PER_HOST_V1: as per_host_input_for_training; SLICED: outside of training each "
-               "replica gets its part of the batch, also under BROADCAST",
+      {.help = "how batches reach the replicas outside training: PER_HOST_V1 follows "
+               "per_host_input_for_training; SLICED gives each replica its part of the batch, even "
+               "under BROADCAST",
        .changes_bits = false});
     v("experimental_host_call_every_n_steps", experimental_host_call_every_n_steps,
-      {.help = "steps from one host_call to the next, counted anew in each loop",
+      {.help = "steps between calls of host_call, counted from the start of each loop",
        .changes_bits = false});
   }
 };
@@ -117,10 +119,11 @@ struct DistributionStrategy {
   template <class V>
   void Visit(V& v) {
     v("type", type,
-      {.help = "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy",
+      {.help = "strategy: MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy",
        .required = true});
     v("num_replicas", num_replicas,
-      {.help = "each takes a batch; null: 1, of MultiWorkerMirroredStrategy one in each process",
+      {.help = "number of replicas, each of which takes a batch; `null` is 1, or one per process "
+               "for MultiWorkerMirroredStrategy",
        .tpuest = true});
   }
 };
@@ -134,14 +137,16 @@ struct KeepBest {
 
   template <class V>
   void Visit(V& v) {
-    v("metric", metric, {.help = "of the evaluation", .required = true, .tpuest = true});
+    v("metric", metric,
+      {.help = "metric of the evaluation to compare", .required = true, .tpuest = true});
     v("mode", mode,
-      {.help = "whether the smaller or the larger is better",
+      {.help = "whether smaller or larger is better",
        .required = true,
        .tpuest = true,
        .values = {"min", "max"}});
-    v("n", n, {.help = "checkpoints that stay", .tpuest = true});
-    v("eval", eval, {.help = "one of eval_spec; null: the first", .tpuest = true});
+    v("n", n, {.help = "number of checkpoints to keep", .tpuest = true});
+    v("eval", eval,
+      {.help = "name of the eval_spec to compare; `null` is the first", .tpuest = true});
   }
 };
 
@@ -167,49 +172,54 @@ struct RunConfig {
   template <class V>
   void Visit(V& v) {
     v("model_dir", model_dir,
-      {.help = "the run's folder; resumed if it holds a checkpoint; null: a temporary one",
+      {.help = "folder of the run; a checkpoint in it is resumed; `null` uses a temporary folder",
        .changes_bits = false});
     v("mirror", mirror,
-      {.help =
-           "a folder, such as a mounted bucket, that the run's is copied to behind the training, "
-           "and brought back from where it is empty",
+      {.help = "folder, such as a mounted bucket, to which the run is copied while it trains, and "
+               "from which an empty model_dir is restored",
        .tpuest = true,
        .changes_bits = false});
-    v("tf_random_seed", tf_random_seed, {.help = "null: drawn once, printed and saved"});
+    v("tf_random_seed", tf_random_seed,
+      {.help = "seed of all random numbers; `null` picks one at random, prints and saves it"});
     v("save_summary_steps", save_summary_steps,
-      {.help = "steps from one summary event to the next; null or 0: none", .changes_bits = false});
+      {.help = "steps between summary events; `null` or 0 writes none", .changes_bits = false});
     v("save_checkpoints_steps", save_checkpoints_steps,
-      {.help = "steps from one checkpoint to the next; not with save_checkpoints_secs",
+      {.help = "steps between checkpoints; cannot be combined with save_checkpoints_secs",
        .changes_bits = false});
     v("save_checkpoints_secs", save_checkpoints_secs,
-      {.help = "seconds from one checkpoint to the next; 600 if neither is given",
-       .changes_bits = false});
-    v("session_config", session_config, {.help = "of ConfigProto", .changes_bits = false});
-    v("keep_checkpoint_max", keep_checkpoint_max,
-      {.help = "newest checkpoints that are kept; null or 0: all", .changes_bits = false});
-    v("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours,
-      {.help = "and one for every so many hours", .changes_bits = false});
-    v("keep_best", keep_best,
       {.help =
-           "the best checkpoints of train_and_evaluate's evaluations stay, and `best` names them",
+           "seconds between checkpoints; 600 if neither this nor save_checkpoints_steps is given",
+       .changes_bits = false});
+    v("session_config", session_config, {.help = "ConfigProto", .changes_bits = false});
+    v("keep_checkpoint_max", keep_checkpoint_max,
+      {.help = "number of newest checkpoints to keep; `null` or 0 keeps all",
+       .changes_bits = false});
+    v("keep_checkpoint_every_n_hours", keep_checkpoint_every_n_hours,
+      {.help = "additionally keep one checkpoint per this many hours", .changes_bits = false});
+    v("keep_best", keep_best,
+      {.help = "additionally keep the best checkpoints by train_and_evaluate's evaluations; "
+               "--checkpoint `best` selects them",
        .tpuest = true,
        .changes_bits = false});
     v("log_step_count_steps", log_step_count_steps,
-      {.help = "steps from one line of the log and of metrics.jsonl to the next; null: none",
+      {.help = "steps between lines of the log and of metrics.jsonl; `null` writes none",
        .changes_bits = false});
     v("checkpoint_save_graph_def", checkpoint_save_graph_def,
-      {.help = "write graph.pbtxt, .meta and the graph event", .changes_bits = false});
+      {.help = "write graph.pbtxt, .meta files and the graph event", .changes_bits = false});
     v("checkpoint_format", checkpoint_format,
-      {.help = "saver: by variables' names; checkpoint: by objects, for tf.train.Checkpoint",
+      {.help =
+           "`saver` stores variables by name; `checkpoint` stores objects, for tf.train.Checkpoint",
        .tpuest = true,
        .values = {"saver", "checkpoint"},
        .changes_bits = false});
     v("train_distribute", train_distribute,
-      {.help = "with use_tpu: false: replicas of a tf.distribute strategy that train; "
-               "train_batch_size is then of one replica"});
+      {.help = "tf.distribute strategy for training, with `use_tpu: false`; train_batch_size is "
+               "then the batch size of one replica"});
     v("eval_distribute", eval_distribute,
-      {.help = "the same for evaluate and eval_batch_size", .changes_bits = false});
-    v("tpu_config", tpu_config, {.help = "of TPUConfig"});
+      {.help = "tf.distribute strategy for evaluate, with `use_tpu: false`; eval_batch_size is "
+               "then the batch size of one replica",
+       .changes_bits = false});
+    v("tpu_config", tpu_config, {.help = "TPUConfig"});
   }
 
   // Puts in the values that absent ones mean, so that none is kUseDefault, and reads
@@ -225,13 +235,13 @@ struct OnNanOptions {
   template <class V>
   void Visit(V& v) {
     v("policy", policy,
-      {.help = "the run stops, goes on without the step's batch, or goes back to the newest "
-               "checkpoint and on without its batch",
+      {.help = "`stop` ends the run; `skip_step` continues without the batch of that step; "
+               "`rollback` restores the newest checkpoint and continues without that batch",
        .tpuest = true,
        .values = {"stop", "skip_step", "rollback"}});
     v("max_skips", max_skips,
-      {.help = "batches that are left out in a row, or ways back to one checkpoint, before the run "
-               "stops all the same",
+      {.help =
+           "maximum batches to skip in a row, or rollbacks to one checkpoint, before the run stops",
        .tpuest = true});
   }
 };
@@ -254,49 +264,49 @@ struct EmbeddingsOptions {
   template <class V>
   void Visit(V& v) {
     v("layout", layout,
-      {.help = "array: room for every row, given page by page; index: the rows that were written; "
-               "auto: an array up to 256 MiB",
+      {.help =
+           "memory layout of a table: `array` reserves room for every row, allocated page by page; "
+           "`index` holds only rows that were written; `auto` uses an array up to 256 MiB",
        .tpuest = true,
        .values = {"auto", "array", "index"},
        .changes_bits = false});
     v("whole_table_bytes", whole_table_bytes,
-      {.help = "a larger table stands in checkpoints as the rows that were written, TABLE-keys and "
-               "TABLE-values: TensorFlow does not read it as a variable",
+      {.help = "bytes above which checkpoints store only a table's written rows, as TABLE-keys and "
+               "TABLE-values, which TensorFlow does not read as a variable",
        .tpuest = true});
     v("shard_bytes", shard_bytes,
-      {.help =
-           "most bytes of a checkpoint's data shard that has more variables than one; of shards "
-           "that have shared tables alone, the processes write each its part, where they see "
-           "model_dir",
+      {.help = "maximum bytes of a checkpoint data shard that holds several variables; if the "
+               "processes of a group share model_dir, they write shards of shared tables together, "
+               "each its own part",
        .tpuest = true,
        .changes_bits = false});
     v("shared_table_bytes", shared_table_bytes,
-      {.help = "the processes of a group share the rows of a table that has more bytes, slots and "
-               "all: each holds and updates its own; a smaller one is whole in every process",
+      {.help = "bytes, including slots, above which the processes of a group share a table's rows: "
+               "each holds and updates its own; every process holds smaller tables whole",
        .tpuest = true,
        .changes_bits = false});
     v("device_table_bytes", device_table_bytes,
-      {.help = "on devices: where all tables together have more bytes, slots and all, the replicas "
-               "share their rows; otherwise each has all of them",
+      {.help = "of devices: bytes of all tables with slots above which the replicas share their "
+               "rows; below it each replica has all rows",
        .tpuest = true,
        .changes_bits = false});
     v("max_resident_bytes", max_resident_bytes,
-      {.help = "most bytes that all tables may hold in memory, weights and slots: a run that needs "
-               "more ends with exit code 6; null: what the machine has",
+      {.help = "maximum bytes of all tables in memory, weights and slots; a run that needs more "
+               "exits with code 6; `null` allows what the machine has",
        .tpuest = true,
        .changes_bits = false});
     v("admit_after", admit_after,
       {.help =
-           "a row is trained from the step on that sees it for the N-th time, as the steps that "
-           "are multiples of save_checkpoints_steps decide",
+           "train a row once N steps have used it; decided at multiples of save_checkpoints_steps",
        .tpuest = true});
     v("evict_after_steps", evict_after_steps,
-      {.help = "a row that no step saw for so many steps is forgotten: it reads as its initial "
-               "value; decided as admit_after is; null: none is",
+      {.help = "forget a row that no step used for this many steps, so that it reads as its "
+               "initial value; decided at multiples of save_checkpoints_steps; `null` forgets none",
        .tpuest = true});
     v("incremental", incremental,
-      {.help = "every N-th checkpoint has tables whole, those between them only the rows that "
-               "changed since the whole one before, beside which they are read; 1: all are whole",
+      {.help =
+           "save whole tables in every N-th checkpoint; those between save only the rows changed "
+           "since the last whole one, which they need to be read; 1 always saves whole tables",
        .tpuest = true,
        .changes_bits = false});
   }
@@ -328,32 +338,36 @@ struct EstimatorOptions {
   template <class V>
   void Visit(V& v) {
     v("use_tpu", use_tpu,
-      {.help = "true: num_shards replicas share each batch; false: one replica, batches as given"});
-    v("train_batch_size", train_batch_size, {.help = "examples of a step, all replicas together"});
+      {.help = "`true` splits each batch over num_shards replicas; `false` uses one replica and "
+               "whole batches"});
+    v("train_batch_size", train_batch_size,
+      {.help = "examples per training step, over all replicas"});
     v("eval_batch_size", eval_batch_size,
-      {.help = "null: train_batch_size", .changes_bits = false});
+      {.help = "examples per evaluation batch; `null` is train_batch_size", .changes_bits = false});
     v("predict_batch_size", predict_batch_size,
-      {.help = "null: eval_batch_size", .changes_bits = false});
+      {.help = "examples per prediction batch; `null` is eval_batch_size", .changes_bits = false});
     v("batch_axis", batch_axis,
-      {.help = "where model_fn finds the batch in each feature, by name, and then each label; "
-               "[3, 0]: images in HWCN; null: first"});
+      {.help = "axis of the batch in each feature, by name, and then in each label; [3, 0] is for "
+               "images in HWCN; `null` is the first axis"});
     v("eval_on_tpu", eval_on_tpu,
-      {.help = "false: evaluate runs on one replica, as with use_tpu: false; null: true",
+      {.help = "`false` evaluates on one replica, as `use_tpu: false` does; `null` is true",
        .changes_bits = false});
-    v("params", params, {.help = "for ${params.NAME}; batch_size and context are reserved"});
+    v("params", params,
+      {.help = "values that `${params.NAME}` inserts; batch_size and context are reserved"});
     v("warm_start_from", warm_start_from,
-      {.help = "checkpoint prefix, folder or SavedModel whose trainable variables a new run starts "
-               "from, or WarmStartSettings",
+      {.help = "checkpoint prefix, folder or SavedModel from which a new run takes its trainable "
+               "variables; or WarmStartSettings",
        .input_path = true});
     v("export_to_tpu", export_to_tpu,
-      {.help = "exports get a MetaGraph with the tags serve, tpu; null: as use_tpu",
+      {.help = "add a MetaGraph with the tags serve, tpu to exports; `null` follows use_tpu",
        .changes_bits = false});
     v("export_to_cpu", export_to_cpu,
-      {.help = "exports get a MetaGraph with the tag serve", .changes_bits = false});
+      {.help = "add a MetaGraph with the tag serve to exports", .changes_bits = false});
     v("export_saved_model_api_version", export_saved_model_api_version,
-      {.help = "1: the TPU's MetaGraph calls the whole model on the TPU; 2: the model decides",
+      {.help = "version of the TPU's MetaGraph: 1 runs the whole model on the TPU; 2 lets the "
+               "model decide what runs there",
        .changes_bits = false});
-    v("run_config", run_config, {.help = "of RunConfig"});
+    v("run_config", run_config, {.help = "RunConfig"});
   }
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
@@ -396,12 +410,12 @@ struct TrainSpec {
 
   template <class V>
   void Visit(V& v) {
-    v("input_fn", input_fn, {.help = "one of input_fns", .required = true});
-    v("steps", steps, {.help = "train for this many more steps", .changes_bits = false});
+    v("input_fn", input_fn, {.help = "name of one of input_fns", .required = true});
+    v("steps", steps, {.help = "number of further steps to train", .changes_bits = false});
     v("max_steps", max_steps, {.help = "train up to this global step", .changes_bits = false});
-    v("hooks", hooks, {.help = "SessionRunHooks, in this order"});
+    v("hooks", hooks, {.help = "SessionRunHooks to call during training, in this order"});
     v("saving_listeners", saving_listeners,
-      {.help = "called around every checkpoint", .changes_bits = false});
+      {.help = "listeners to call before and after each checkpoint", .changes_bits = false});
   }
   [[nodiscard]] TrainLength length() const { return {.steps = steps, .max_steps = max_steps}; }
 };

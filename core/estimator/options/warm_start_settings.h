@@ -28,17 +28,18 @@ struct VocabInfo {
   template <class V>
   void Visit(V& v) {
     v("new_vocab", new_vocab,
-      {.help = "file of the variable's words, one a line", .required = true, .input_path = true});
+      {.help = "file of the variable's words, one per line", .required = true, .input_path = true});
     v("new_vocab_size", new_vocab_size,
-      {.help = "how many of them, from the first line", .required = true});
+      {.help = "number of words to use, from the first line", .required = true});
     v("num_oov_buckets", num_oov_buckets,
-      {.help = "rows for other words, behind them", .required = true});
+      {.help = "number of rows for other words, after those of the vocabulary", .required = true});
     v("old_vocab", old_vocab,
       {.help = "file of the checkpoint's words", .required = true, .input_path = true});
-    v("old_vocab_size", old_vocab_size, {.help = "how many of them; -1: all"});
+    v("old_vocab_size", old_vocab_size,
+      {.help = "number of words in the checkpoint; -1 counts all lines"});
     v("backup_initializer", backup_initializer,
-      {.help = "of words that the checkpoint lacks; null: zeros"});
-    v("axis", axis, {.help = "0: rows are words; 1: columns are"});
+      {.help = "initial values for words that the checkpoint lacks; `null` uses zeros"});
+    v("axis", axis, {.help = "axis of the words: 0 for rows, 1 for columns"});
   }
 };
 
@@ -52,19 +53,21 @@ struct WarmStartSettings {
   template <class V>
   void Visit(V& v) {
     v("ckpt_to_initialize_from", ckpt_to_initialize_from,
-      {.help = "checkpoint's prefix, its folder (the newest), or a SavedModel",
+      {.help = "prefix of a checkpoint, its folder (takes the newest), or a SavedModel",
        .required = true,
        .input_path = true});
     v("vars_to_warm_start", vars_to_warm_start,
-      {.help = "pattern that trainable variables start with, or a list of patterns for all "
-               "variables, slots and global_step too; null: those with a vocabulary"});
+      {.help = "pattern that names of trainable variables must start with; or a list of patterns "
+               "over all variables, including slots and global_step; `null` takes only variables "
+               "with a vocabulary"});
     v("var_name_to_vocab_info", var_name_to_vocab_info,
-      {.help = "variables whose rows or columns are words that have moved"});
+      {.help =
+           "vocabularies of variables whose rows or columns stand for words, by variable name"});
     v("var_name_to_prev_var_name", var_name_to_prev_var_name,
-      {.help = "names in the checkpoint of variables that have another here"});
+      {.help = "names of variables in the checkpoint, by their name here"});
     v("on_mismatch", on_mismatch,
-      {.help = "variables that the checkpoint lacks or has in another shape: error, or skip to "
-               "leave them as they are",
+      {.help = "what to do with variables that the checkpoint lacks or has in another shape: "
+               "`error` refuses them; `skip` keeps their initial values",
        .tpuest = true,
        .values = {"error", "skip"}});
   }

@@ -26,10 +26,11 @@ struct FeatureConfig {
 
   template <class V>
   void Visit(V& v) {
-    v("table_id", table_id, {.help = "one of table_to_config_dict", .required = true});
+    v("table_id", table_id, {.help = "name of a table in table_to_config_dict", .required = true});
     v("max_sequence_length", max_sequence_length,
-      {.help = "the first steps of a sequence, each a row of its own; 0: values are combined"});
-    v("weight_key", weight_key, {.help = "the feature of the values' weights"});
+      {.help = "number of steps of a sequence to look up, each as a row; 0 combines the values "
+               "instead"});
+    v("weight_key", weight_key, {.help = "feature that holds the weights of the values"});
   }
 };
 
@@ -45,17 +46,20 @@ struct TableConfig {
 
   template <class V>
   void Visit(V& v) {
-    v("vocabulary_size", vocabulary_size, {.help = "rows", .required = true});
-    v("dimension", dimension, {.help = "numbers a row", .required = true});
+    v("vocabulary_size", vocabulary_size, {.help = "number of rows", .required = true});
+    v("dimension", dimension, {.help = "width of a row", .required = true});
     v("initializer", initializer, {.help = kTableInitializerHelp});
     v("combiner", combiner,
-      {.help = "how the rows of an example become one; null: examples have one value each",
+      {.help =
+           "how to combine the rows of an example into one; `null` if each example has one value",
        .values = {"mean", "sum", "sqrtn"}});
-    v("learning_rate", learning_rate, {.help = "of this table; or learning_rate_fn"});
+    v("learning_rate", learning_rate,
+      {.help = "learning rate of this table; exclusive with learning_rate_fn"});
     v("learning_rate_fn", learning_rate_fn,
-      {.help = "of this table, a function of global_step; or learning_rate"});
+      {.help = "learning rate of this table as a function of global_step; exclusive with "
+               "learning_rate"});
     v("optimization_parameters", optimization_parameters,
-      {.help = "null: those of embedding_config_spec"});
+      {.help = "optimizer of this table; `null` uses that of embedding_config_spec"});
   }
 };
 
@@ -72,21 +76,22 @@ struct EmbeddingConfigSpec {
   template <class V>
   void Visit(V& v) {
     v("feature_columns", feature_columns,
-      {.help = "names of feature_columns whose tables these are: tpu.experimental's, and with "
-               "use_tpu: false others too"});
+      {.help = "names of feature_columns whose tables to train; those of tpu.experimental, and "
+               "with `use_tpu: false` also others"});
     v("optimization_parameters", optimization_parameters,
-      {.help = "the optimizer of tables that name no other"});
+      {.help = "optimizer of tables that name no other"});
     v("pipeline_execution_with_tensor_core", pipeline_execution_with_tensor_core,
       {.help =
-           "a step looks tables up before the gradients of the step before it have moved them"});
+           "`true` looks up the rows of a step before the previous step's gradients are applied"});
     v("experimental_gradient_multiplier_fn", experimental_gradient_multiplier_fn,
-      {.help = "what the tables' gradients are multiplied by, a function of global_step"});
+      {.help = "factor of the tables' gradients, a function of global_step"});
     v("feature_to_config_dict", feature_to_config_dict,
-      {.help = "the features that look up table_to_config_dict"});
+      {.help = "features that look up tables of table_to_config_dict"});
     v("table_to_config_dict", table_to_config_dict,
-      {.help = "tables by name, instead of feature_columns"});
+      {.help = "tables by name; replaces feature_columns"});
     v("partition_strategy", partition_strategy,
-      {.help = "div, or mod: of slices in checkpoints of several hosts; ours are whole",
+      {.help = "partition of slices in checkpoints of several hosts: div or mod; tpuest writes "
+               "whole tables",
        .changes_bits = false});
   }
 

@@ -29,28 +29,29 @@ using NumberOrList = std::variant<double, std::vector<double>>;
 // A normalizer: (x - mean) / std.
 struct ZScore {
   static constexpr std::string_view kType = "z_score";
-  static constexpr std::string_view kSummary = "the mean taken off, divided by the deviation";
+  static constexpr std::string_view kSummary =
+      "subtracts the mean and divides by the standard deviation";
   double mean = 0;
   double std = 1;
 
   template <class V>
   void Visit(V& v) {
-    v("mean", mean, {.help = "is subtracted", .required = true});
-    v("std", std, {.help = "is divided by; not 0", .required = true});
+    v("mean", mean, {.help = "mean to subtract", .required = true});
+    v("std", std, {.help = "standard deviation to divide by; not 0", .required = true});
   }
 };
 
 // A normalizer: (x - min) / (max - min).
 struct MinMax {
   static constexpr std::string_view kType = "min_max";
-  static constexpr std::string_view kSummary = "the range brought to 0 to 1";
+  static constexpr std::string_view kSummary = "scales a range to 0 to 1";
   double min = 0;
   double max = 1;
 
   template <class V>
   void Visit(V& v) {
-    v("min", min, {.help = "becomes 0", .required = true});
-    v("max", max, {.help = "becomes 1; not min", .required = true});
+    v("min", min, {.help = "value that becomes 0", .required = true});
+    v("max", max, {.help = "value that becomes 1; must differ from min", .required = true});
   }
 };
 
@@ -58,13 +59,13 @@ struct MinMax {
 using Normalizer = std::variant<Formula, ZScore, MinMax>;
 
 inline constexpr std::string_view kNormalizerHelp =
-    "applied to the values, after default_value; a formula of x";
-inline constexpr std::string_view kKeyHelp = "the feature that is read";
+    "function applied to the values after default_value; a formula of x";
+inline constexpr std::string_view kKeyHelp = "feature to read";
 
 // The feature as float32 [B] + shape.
 struct NumericColumn {
   static constexpr std::string_view kType = "numeric_column";
-  static constexpr std::string_view kSummary = "numbers as they are, or normalized";
+  static constexpr std::string_view kSummary = "numbers, optionally normalized";
   std::string key;
   ColumnShape shape = int64_t{1};
   std::optional<NumberOrList> default_value;
@@ -75,11 +76,12 @@ struct NumericColumn {
   template <class V>
   void Visit(V& v) {
     v("key", key, {.help = kKeyHelp, .required = true});
-    v("shape", shape, {.help = "of an example"});
+    v("shape", shape, {.help = "shape of one example's value"});
     v("default_value", default_value,
-      {.help = "for tf.Examples without it: one value, or all; null: they are refused"});
+      {.help = "value for tf.Examples that lack the feature: one value, or one per element; `null` "
+               "refuses such examples"});
     v("dtype", dtype,
-      {.help = "of the feature in tf.Examples",
+      {.help = "type of the feature in tf.Examples",
        .values = {"float32", "float64", "int64", "int32"}});
     v("normalizer_fn", normalizer_fn, {.help = kNormalizerHelp});
   }
@@ -89,7 +91,7 @@ struct NumericColumn {
 // `shape`.
 struct SequenceNumericColumn {
   static constexpr std::string_view kType = "sequence_numeric_column";
-  static constexpr std::string_view kSummary = "numbers as steps in time";
+  static constexpr std::string_view kSummary = "numbers as steps of a sequence";
   std::string key;
   ColumnShape shape = int64_t{1};
   double default_value = 0;
@@ -99,9 +101,9 @@ struct SequenceNumericColumn {
   template <class V>
   void Visit(V& v) {
     v("key", key, {.help = kKeyHelp, .required = true});
-    v("shape", shape, {.help = "of one step"});
-    v("default_value", default_value, {.help = "fills a step that a list ends within"});
-    v("normalizer_fn", normalizer_fn, {.help = "applied to the values; a formula of x"});
+    v("shape", shape, {.help = "shape of one step"});
+    v("default_value", default_value, {.help = "value that completes the last step of a list"});
+    v("normalizer_fn", normalizer_fn, {.help = "function applied to the values; a formula of x"});
   }
 };
 
@@ -116,7 +118,8 @@ struct BucketizedColumn {
   template <class V>
   void Visit(V& v) {
     v("source_column", source_column, {.help = "a numeric_column", .required = true});
-    v("boundaries", boundaries, {.help = "ascending", .required = true});
+    v("boundaries", boundaries,
+      {.help = "limits between buckets, in increasing order", .required = true});
   }
 };
 
@@ -151,10 +154,15 @@ struct VocabularyListColumnOf {
   template <class V>
   void Visit(V& v) {
     v("key", key, {.help = kKeyHelp, .required = true});
-    v("vocabulary_list", vocabulary_list, {.help = "all strings or all numbers", .required = true});
-    v("dtype", dtype, {.help = "null: as the list", .values = {"string", "int64", "int32"}});
-    v("default_value", default_value, {.help = "for other values; -1: they count as absent"});
-    v("num_oov_buckets", num_oov_buckets, {.help = "buckets for other values, by hash"});
+    v("vocabulary_list", vocabulary_list,
+      {.help = "vocabulary: all strings or all numbers", .required = true});
+    v("dtype", dtype,
+      {.help = "type of the feature; `null` takes that of the vocabulary",
+       .values = {"string", "int64", "int32"}});
+    v("default_value", default_value,
+      {.help = "category of values outside the vocabulary; -1 treats them as missing"});
+    v("num_oov_buckets", num_oov_buckets,
+      {.help = "number of hash buckets for values outside the vocabulary"});
   }
 };
 
@@ -180,11 +188,13 @@ struct VocabularyFileColumnOf {
   void Visit(V& v) {
     v("key", key, {.help = kKeyHelp, .required = true});
     v("vocabulary_file", vocabulary_file,
-      {.help = "a value a line", .required = true, .input_path = true});
-    v("vocabulary_size", vocabulary_size, {.help = "lines that count; null: all"});
-    v("dtype", dtype, {.help = "of the feature", .values = {"string", "int64", "int32"}});
-    v("default_value", default_value, {.help = "for other values; null: they count as absent"});
-    v("num_oov_buckets", num_oov_buckets, {.help = "buckets for other values, by hash"});
+      {.help = "vocabulary file, one value per line", .required = true, .input_path = true});
+    v("vocabulary_size", vocabulary_size, {.help = "number of lines to use; `null` uses all"});
+    v("dtype", dtype, {.help = "type of the feature", .values = {"string", "int64", "int32"}});
+    v("default_value", default_value,
+      {.help = "category of values outside the vocabulary; `null` treats them as missing"});
+    v("num_oov_buckets", num_oov_buckets,
+      {.help = "number of hash buckets for values outside the vocabulary"});
   }
 };
 
@@ -207,7 +217,7 @@ struct HashBucketColumnOf {
   void Visit(V& v) {
     v("key", key, {.help = kKeyHelp, .required = true});
     v("hash_bucket_size", hash_bucket_size, {.help = "number of buckets", .required = true});
-    v("dtype", dtype, {.help = "of the feature", .values = {"string", "int64", "int32"}});
+    v("dtype", dtype, {.help = "type of the feature", .values = {"string", "int64", "int32"}});
   }
 };
 
@@ -228,8 +238,10 @@ struct IdentityColumnOf {
   template <class V>
   void Visit(V& v) {
     v("key", key, {.help = kKeyHelp, .required = true});
-    v("num_buckets", num_buckets, {.help = "values are 0 to num_buckets - 1", .required = true});
-    v("default_value", default_value, {.help = "for other values; null: they are an error"});
+    v("num_buckets", num_buckets,
+      {.help = "number of categories; values are 0 to num_buckets - 1", .required = true});
+    v("default_value", default_value,
+      {.help = "category of values outside the range; `null` makes them an error"});
   }
 };
 
@@ -245,7 +257,7 @@ using SequenceIdentityColumn = IdentityColumnOf<true>;
 // A category with a weight a value, from another feature of the same shape.
 struct WeightedCategoricalColumn {
   static constexpr std::string_view kType = "weighted_categorical_column";
-  static constexpr std::string_view kSummary = "categories with weights from another feature";
+  static constexpr std::string_view kSummary = "categories weighted by another feature";
   std::string categorical_column;
   std::string weight_feature_key;
   std::string dtype = "float32";
@@ -255,9 +267,9 @@ struct WeightedCategoricalColumn {
   void Visit(V& v) {
     v("categorical_column", categorical_column, {.help = "a categorical column", .required = true});
     v("weight_feature_key", weight_feature_key,
-      {.help = "the feature of the weights", .required = true});
+      {.help = "feature that holds the weights", .required = true});
     v("dtype", dtype,
-      {.help = "of the weights in tf.Examples", .values = {"float32", "int64", "int32"}});
+      {.help = "type of the weights in tf.Examples", .values = {"float32", "int64", "int32"}});
   }
 };
 
@@ -267,7 +279,7 @@ struct WeightedCategoricalColumn {
 struct CrossedColumn {
   static constexpr std::string_view kType = "crossed_column";
   static constexpr std::string_view kSummary =
-      "a category for each combination of several features, by hash";
+      "one category per combination of several features, by hash";
   std::vector<std::string> keys;
   int64_t hash_bucket_size = 0;
   std::optional<uint64_t> hash_key;
@@ -275,9 +287,9 @@ struct CrossedColumn {
 
   template <class V>
   void Visit(V& v) {
-    v("keys", keys, {.help = "columns of the job, or features", .required = true});
+    v("keys", keys, {.help = "feature columns of the job, or features", .required = true});
     v("hash_bucket_size", hash_bucket_size, {.help = "number of buckets", .required = true});
-    v("hash_key", hash_key, {.help = "null: TensorFlow's, 0xDECAFCAFFE"});
+    v("hash_key", hash_key, {.help = "key of the hash; `null` takes TensorFlow's 0xDECAFCAFFE"});
   }
 };
 
@@ -286,7 +298,8 @@ struct CrossedColumn {
 // The number of times that each category is there, or its weights' sum: [B, buckets].
 struct IndicatorColumn {
   static constexpr std::string_view kType = "indicator_column";
-  static constexpr std::string_view kSummary = "how often each category occurs: one-hot, multi-hot";
+  static constexpr std::string_view kSummary =
+      "counts of each category: one-hot or multi-hot vectors";
   std::string categorical_column;
   Place place;
 
@@ -297,7 +310,8 @@ struct IndicatorColumn {
 };
 
 inline constexpr std::string_view kTableInitializerHelp =
-    "null: a normal distribution of deviation 1/sqrt(dimension), cut at two of them";
+    "initial values; `null` is a normal distribution of standard deviation 1/sqrt(dimension), "
+    "truncated at two of them";
 
 // The arguments that both kinds of embeddings take.
 struct EmbeddingOptions {
@@ -310,23 +324,24 @@ struct EmbeddingOptions {
   // Those that a TPU's embeddings take too.
   template <class V>
   void VisitTable(V& v) {
-    v("dimension", dimension, {.help = "numbers a category", .required = true});
+    v("dimension", dimension, {.help = "width of each category's vector", .required = true});
     v("combiner", combiner,
-      {.help = "how the values of an example become one", .values = {"mean", "sum", "sqrtn"}});
+      {.help = "how to combine the values of an example into one",
+       .values = {"mean", "sum", "sqrtn"}});
     v("initializer", initializer, {.help = kTableInitializerHelp});
   }
   template <class V>
   void Visit(V& v) {
     VisitTable(v);
-    v("max_norm", max_norm, {.help = "longer rows are shortened to it"});
-    v("trainable", trainable, {.help = "false: keeps its values"});
+    v("max_norm", max_norm, {.help = "maximum norm of a row; longer rows are scaled down to it"});
+    v("trainable", trainable, {.help = "`false` freezes the values"});
   }
 };
 
 // A learned row of numbers a category, combined: [B, dimension]; zeros where there is none.
 struct EmbeddingColumn {
   static constexpr std::string_view kType = "embedding_column";
-  static constexpr std::string_view kSummary = "a trained vector for each category";
+  static constexpr std::string_view kSummary = "a trained vector per category";
   std::string categorical_column;
   EmbeddingOptions embedding;
   Place place;
@@ -351,10 +366,10 @@ struct SharedEmbeddingColumns {
   template <class V>
   void Visit(V& v) {
     v("categorical_columns", categorical_columns,
-      {.help = "categorical columns of one size", .required = true});
+      {.help = "categorical columns of the same size", .required = true});
     embedding.Visit(v);
     v("shared_embedding_collection_name", shared_embedding_collection_name,
-      {.help = "of the variable; null: the columns' names and _shared_embedding"});
+      {.help = "name of the variable; `null` joins the columns' names and adds _shared_embedding"});
   }
 };
 
@@ -377,19 +392,20 @@ struct TableLookup {
   template <class V>
   void Visit(V& v) {
     v("learning_rate_fn", learning_rate_fn,
-      {.help = "of the table, a function of global_step; null: the optimizer's rate"});
+      {.help =
+           "learning rate of the table as a function of global_step; `null` uses the optimizer's"});
     v("embedding_lookup_device", embedding_lookup_device,
-      {.help = "tpu_embedding_core (null): a table of embedding_config_spec; tpu_tensor_core: a "
-               "weight that the model's optimizer trains"});
+      {.help = "`tpu_embedding_core` (or `null`) is a table of embedding_config_spec; "
+               "`tpu_tensor_core` is a weight that the model's optimizer trains"});
     v("tensor_core_shape", tensor_core_shape,
-      {.help = "[null, n]: the first n values of an example count on the tensor core"});
+      {.help = "[null, n] uses the first n values of an example on the tensor core"});
   }
 };
 
 struct TpuEmbeddingColumn {
   static constexpr std::string_view kType = "tpu.experimental.embedding_column";
   static constexpr std::string_view kSummary =
-      "a trained vector for each category, of a table with an optimizer of its own";
+      "a trained vector per category, in a table with its own optimizer";
   std::string categorical_column;
   EmbeddingOptions embedding;
   int64_t max_sequence_length = 0;
@@ -401,7 +417,7 @@ struct TpuEmbeddingColumn {
     v("categorical_column", categorical_column, {.help = "a categorical column", .required = true});
     embedding.VisitTable(v);
     v("max_sequence_length", max_sequence_length,
-      {.help = "the first steps of a sequence, which count; 0 for what is none"});
+      {.help = "number of steps of a sequence to use; 0 if the column is not a sequence"});
     lookup.Visit(v);
   }
 };
@@ -409,7 +425,7 @@ struct TpuEmbeddingColumn {
 struct TpuSharedEmbeddingColumns {
   static constexpr std::string_view kType = "tpu.experimental.shared_embedding_columns";
   static constexpr std::string_view kSummary =
-      "one table with an optimizer of its own for several columns";
+      "one table with its own optimizer for several columns";
   std::vector<std::string> categorical_columns;
   EmbeddingOptions embedding;
   std::optional<std::string> shared_embedding_collection_name;
@@ -420,13 +436,13 @@ struct TpuSharedEmbeddingColumns {
   template <class V>
   void Visit(V& v) {
     v("categorical_columns", categorical_columns,
-      {.help = "categorical columns of one size", .required = true});
+      {.help = "categorical columns of the same size", .required = true});
     embedding.VisitTable(v);
     v("shared_embedding_collection_name", shared_embedding_collection_name,
-      {.help = "of the variable; null: the columns' names and _shared_embedding"});
+      {.help = "name of the variable; `null` joins the columns' names and adds _shared_embedding"});
     v("max_sequence_lengths", max_sequence_lengths,
-      {.help = "for each column: the first steps of its sequences, which count; 0 for what is "
-               "none; null: all 0"});
+      {.help = "number of steps of a sequence to use, per column; 0 if a column is not a sequence; "
+               "`null` is 0 for all"});
     lookup.Visit(v);
   }
 };

@@ -19,7 +19,7 @@ namespace tpuest::nn {
 // accuracy/positive_threshold_t, precision/..., recall/....
 struct BinaryClassHead {
   static constexpr std::string_view kType = "BinaryClassHead";
-  static constexpr std::string_view kSummary = "one logit: two classes, by sigmoid cross-entropy";
+  static constexpr std::string_view kSummary = "one logit for two classes; sigmoid cross-entropy";
   std::optional<std::string> weight_column;
   std::vector<double> thresholds;
   LabelVocabulary label_vocabulary;
@@ -29,12 +29,13 @@ struct BinaryClassHead {
 
   template <class V>
   void Visit(V& v) {
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
-    v("thresholds", thresholds, {.help = "probabilities in (0, 1) to evaluate at"});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
+    v("thresholds", thresholds, {.help = "probabilities in (0, 1) at which to evaluate"});
     v("label_vocabulary", label_vocabulary,
-      {.help = "the classes' names, by which string labels are looked up"});
+      {.help = "names of the classes; string labels are looked up in this list"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
     v("name", name, {.help = kHeadNameHelp});
   }
 

@@ -18,15 +18,15 @@ namespace tpuest::nn {
 struct PredictOutputOptions {
   static constexpr std::string_view kType = "PredictOutput";
   static constexpr std::string_view kSummary =
-      "named tensors as they are, for the Predict call of TensorFlow Serving";
+      "named tensors, for the Predict call of TensorFlow Serving";
   Formula value;
   std::map<std::string, Formula> outputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("value", value, {.help = "formula of the one tensor, which is called output"});
-    v("outputs", outputs, {.help = "formulas of several, by name"});
+    v("value", value, {.help = "formula of the only tensor, which is called `output`"});
+    v("outputs", outputs, {.help = "formulas of several tensors, by name"});
   }
 };
 
@@ -42,7 +42,8 @@ struct ClassificationOutputOptions {
   template <class V>
   void Visit(V& v) {
     v("scores", scores, {.help = "formula of the classes' scores"});
-    v("classes", classes, {.help = "formula of the classes' names: strings, as as_string gives"});
+    v("classes", classes,
+      {.help = "formula of the classes' names as strings, such as as_string returns"});
   }
 };
 
@@ -50,7 +51,7 @@ struct ClassificationOutputOptions {
 struct RegressionOutputOptions {
   static constexpr std::string_view kType = "RegressionOutput";
   static constexpr std::string_view kSummary =
-      "one number an example, for the Regress call of TensorFlow Serving";
+      "one number per example, for the Regress call of TensorFlow Serving";
   Formula value;
   Place place;
 
@@ -78,11 +79,12 @@ struct CustomHead {
   template <class V>
   void Visit(V& v) {
     v("loss", loss,
-      {.help = "formula of one number of the batch, or of one an example, of which it is the mean",
+      {.help = "formula of one number per batch, or one per example, of which the loss is the mean",
        .required = true});
-    v("predictions", predictions, {.help = "formulas by name; {}: logits"});
+    v("predictions", predictions,
+      {.help = "formulas of predictions by name; {} predicts `logits`"});
     v("export_outputs", export_outputs,
-      {.help = "signatures by name; {}: the predictions", .changes_bits = false});
+      {.help = "signatures of exports by name; {} exports the predictions", .changes_bits = false});
   }
 
   // Not known before the layers are built.

@@ -66,7 +66,7 @@ struct HeadOutputs {
 
 // The help of the option `name`, which all heads have.
 inline constexpr std::string_view kHeadNameHelp =
-    "metrics are called <metric>/<name>, the head's ops <name>/...";
+    "name of the head: its metrics are <metric>/<name>, its ops <name>/...";
 
 // Fills outputs.loss, and the metric tensors that all heads have. losses [B, D] float32; weights as
 // LossWeights has them.

@@ -17,12 +17,12 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kSmoothingHelp =
-    "of a crossentropy: labels of 1 and 0 come this much closer together";
+    "of crossentropies: amount by which labels 1 and 0 move towards each other";
 inline constexpr std::string_view kAxisHelp =
-    "of a crossentropy: axis of the classes, and of cosine_similarity: of the vectors; -1: the "
-    "last";
+    "of crossentropies: axis of the classes; of cosine_similarity: axis of the vectors; -1 is the "
+    "last axis";
 inline constexpr std::string_view kIgnoreClassHelp =
-    "of sparse_categorical_crossentropy: examples with this label do not count; null: all count";
+    "of sparse_categorical_crossentropy: label of examples to ignore; `null` ignores none";
 
 // A metric of Model.compile(metrics): the mean of a function, or one of tf.keras.metrics' classes.
 // Its keys are Keras' arguments; KerasTakes says which of them fn has.
@@ -41,34 +41,37 @@ struct KerasMetric {
   template <class V>
   void Visit(V& v) {
     v("fn", fn,
-      {.help = "mse, accuracy, ... as Keras calls them, or AUC, Precision, Recall, "
+      {.help = "metric by Keras' name, such as mse or accuracy; or AUC, Precision, Recall, "
                "TruePositives, ..., RootMeanSquaredError",
        .required = true});
     v("name", name,
-      {.help = "in results; null: fn, and <output>_<fn> where there are several outputs"});
+      {.help = "name in results; `null` is fn, or <output>_<fn> if there are several outputs"});
     v("thresholds", thresholds,
-      {.help = "of Precision, Recall, TruePositives and its kin: a prediction above it is a "
-               "positive, and the result is a list where this is one; null: 0.5, or none with "
-               "top_k; of AUC: the thresholds between 0 and 1; null: num_thresholds says them"});
+      {.help =
+           "of Precision, Recall, TruePositives and similar: a prediction above the threshold is "
+           "positive; a list gives one result per threshold; `null` is 0.5, or none with top_k. Of "
+           "AUC: thresholds between 0 and 1; `null` derives them from num_thresholds"});
     v("top_k", top_k,
-      {.help = "of Precision and Recall: only the k largest predictions of an example may be "
-               "positives; null: all"});
+      {.help = "of Precision and Recall: count only the k largest predictions of an example as "
+               "positive; `null` counts all"});
     v("class_id", class_id,
-      {.help = "of Precision and Recall: the class that it is about; null: all classes"});
+      {.help = "of Precision and Recall: the class to measure; `null` measures all classes"});
     v("threshold", arguments.threshold,
-      {.help = "of binary_accuracy: a prediction above it is a positive; of Precision and its kin "
-               "it is `thresholds`"});
-    v("k", arguments.k, {.help = "of the top_k accuracies"});
+      {.help = "of binary_accuracy: a prediction above it is positive; Precision and similar use "
+               "`thresholds`"});
+    v("k", arguments.k, {.help = "of top_k accuracies: number of predictions to consider"});
     v("from_logits", arguments.from_logits,
-      {.help = "of a crossentropy and AUC: predictions are logits, not probabilities"});
+      {.help =
+           "of crossentropies and AUC: `true` if predictions are logits instead of probabilities"});
     v("label_smoothing", arguments.label_smoothing, {.help = kSmoothingHelp});
     v("axis", arguments.axis, {.help = kAxisHelp});
     v("ignore_class", arguments.ignore_class, {.help = kIgnoreClassHelp});
-    v("curve", curve, {.help = "of AUC: area under which curve", .values = {"ROC", "PR"}});
+    v("curve", curve,
+      {.help = "of AUC: the curve under which to measure the area", .values = {"ROC", "PR"}});
     v("summation_method", summation_method,
-      {.help = "of AUC: how the curve runs between points",
+      {.help = "of AUC: how to interpolate between points",
        .values = {"interpolation", "minoring", "majoring"}});
-    v("num_thresholds", num_thresholds, {.help = "of AUC: points on the curve"});
+    v("num_thresholds", num_thresholds, {.help = "of AUC: number of points on the curve"});
   }
 };
 
@@ -87,29 +90,34 @@ struct KerasOutput {
   template <class V>
   void Visit(V& v) {
     v("name", name,
-      {.help = "of the prediction, of its label in a dict, and of the layer where the model's "
-               "`outputs` do not say another",
+      {.help = "name of the prediction, and of its label in a dict; also of the layer, unless the "
+               "model's `outputs` names another",
        .required = true});
-    v("loss", loss, {.help = "as Keras calls it: mse, ...; null: it is not trained on"});
-    v("loss_weight", loss_weight, {.help = "times the loss"});
-    v("from_logits", arguments.from_logits, {.help = "of a crossentropy: no probabilities"});
+    v("loss", loss,
+      {.help = "loss by Keras' name, such as mse; `null` leaves this output out of training"});
+    v("loss_weight", loss_weight, {.help = "factor of the loss"});
+    v("from_logits", arguments.from_logits,
+      {.help = "of crossentropies: `true` if predictions are logits instead of probabilities"});
     v("label_smoothing", arguments.label_smoothing, {.help = kSmoothingHelp});
     v("axis", arguments.axis, {.help = kAxisHelp});
     v("ignore_class", arguments.ignore_class, {.help = kIgnoreClassHelp});
-    v("delta", arguments.delta, {.help = "of huber, huber_loss: where it turns straight"});
-    v("gamma", arguments.gamma, {.help = "of a focal crossentropy: how little sure ones count"});
-    v("alpha", arguments.alpha, {.help = "of a focal crossentropy: weight of a class"});
+    v("delta", arguments.delta,
+      {.help = "of huber and huber_loss: the error at which the loss becomes linear"});
+    v("gamma", arguments.gamma,
+      {.help =
+           "of focal crossentropies: exponent that reduces the weight of confident predictions"});
+    v("alpha", arguments.alpha, {.help = "of focal crossentropies: weight of a class"});
     v("apply_class_balancing", arguments.apply_class_balancing,
-      {.help = "of binary_focal_crossentropy: weigh class 1 by alpha, class 0 by the rest"});
+      {.help = "of binary_focal_crossentropy: weigh class 1 by alpha and class 0 by 1 - alpha"});
     v("reduction", reduction,
-      {.help = "sum_over_batch_size: the mean; mean: divided by the weights, as tf.losses has it",
+      {.help = "`sum_over_batch_size` is the mean over the batch; `mean` divides by the weights, "
+               "as tf.losses does",
        .values = {"sum_over_batch_size", "sum", "mean", "sum_by_nonzero_weights"}});
     v("weight_column", weight_column,
-      {.help = "feature that weighs the examples in the loss and in weighted_metrics, as "
-               "sample_weights do; metrics do not look at it"});
-    v("metrics", metrics, {.help = "what evaluation reports beside the loss"});
-    v("weighted_metrics", weighted_metrics,
-      {.help = "metrics in which weight_column weighs the examples"});
+      {.help = "feature that holds the weights of examples in the loss and weighted_metrics, as "
+               "sample_weights do; metrics ignore it"});
+    v("metrics", metrics, {.help = "metrics to report in evaluations, besides the loss"});
+    v("weighted_metrics", weighted_metrics, {.help = "metrics weighted by weight_column"});
   }
 };
 
@@ -119,13 +127,13 @@ struct KerasOutput {
 struct KerasHead {
   static constexpr std::string_view kType = "compile";
   static constexpr std::string_view kSummary =
-      "losses, weights and metrics by output, as Keras' compile() takes them";
+      "losses, weights and metrics by output, as the arguments of Keras' compile()";
   std::vector<KerasOutput> outputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("outputs", outputs, {.help = "of the model, in its order", .required = true});
+    v("outputs", outputs, {.help = "outputs of the model, in its order", .required = true});
   }
 
   // Not known before the layers are built.

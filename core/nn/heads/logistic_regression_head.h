@@ -15,7 +15,7 @@ namespace tpuest::nn {
 struct LogisticRegressionHead {
   static constexpr std::string_view kType = "LogisticRegressionHead";
   static constexpr std::string_view kSummary =
-      "one logit: labels between 0 and 1, by sigmoid cross-entropy";
+      "one logit with labels between 0 and 1; sigmoid cross-entropy";
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
   std::optional<std::string> name;
@@ -23,9 +23,10 @@ struct LogisticRegressionHead {
 
   template <class V>
   void Visit(V& v) {
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
     v("name", name, {.help = kHeadNameHelp});
   }
 

@@ -15,7 +15,8 @@ namespace tpuest::nn {
 // its own. Weights may be [B], [B, 1] or of the logits' shape.
 struct MeanSquaredError {
   static constexpr std::string_view kType = "mean_squared_error";
-  static constexpr std::string_view kSummary = "numbers, by the mean squared error alone";
+  static constexpr std::string_view kSummary =
+      "numbers; the mean squared error, without further metrics";
   std::string prediction = "predictions";
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;
@@ -24,10 +25,13 @@ struct MeanSquaredError {
 
   template <class V>
   void Visit(V& v) {
-    v("prediction", prediction, {.help = "the prediction's name", .tpuest = true});
-    v("label_dimension", label_dimension, {.help = "numbers in a label", .tpuest = true});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples", .tpuest = true});
-    v("reduction", reduction, {.help = "how losses become one", .values = LossReductionNames()});
+    v("prediction", prediction, {.help = "name of the prediction", .tpuest = true});
+    v("label_dimension", label_dimension, {.help = "width of a label", .tpuest = true});
+    v("weight_column", weight_column,
+      {.help = "feature that holds the weights of examples", .tpuest = true});
+    v("reduction", reduction,
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }

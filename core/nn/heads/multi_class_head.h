@@ -18,7 +18,7 @@ namespace tpuest::nn {
 struct MultiClassHead {
   static constexpr std::string_view kType = "MultiClassHead";
   static constexpr std::string_view kSummary =
-      "a logit a class, of which one is true, by softmax cross-entropy";
+      "one logit per class, of which one is true; softmax cross-entropy";
   int64_t n_classes = 0;
   std::optional<std::string> weight_column;
   LabelVocabulary label_vocabulary;
@@ -29,14 +29,15 @@ struct MultiClassHead {
 
   template <class V>
   void Visit(V& v) {
-    v("n_classes", n_classes, {.help = "more than 2", .required = true});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("n_classes", n_classes, {.help = "number of classes, more than 2", .required = true});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
     v("label_vocabulary", label_vocabulary,
-      {.help = "the classes' names, by which string labels are looked up"});
+      {.help = "names of the classes; string labels are looked up in this list"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
     v("label_smoothing", label_smoothing,
-      {.help = "of the target, how much is spread over all classes", .tpuest = true});
+      {.help = "share of the target that is spread over all classes", .tpuest = true});
     v("name", name, {.help = kHeadNameHelp});
   }
 

@@ -30,15 +30,16 @@ using NamedHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, 
 struct MultiHead {
   static constexpr std::string_view kType = "MultiHead";
   static constexpr std::string_view kSummary =
-      "several heads, each on its own logits, trained by the sum of their losses";
+      "several heads, each on its own logits; trains on the sum of their losses";
   std::vector<NamedHead> heads;
   std::vector<double> head_weights;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    v("heads", heads, {.help = "each with a name, under which its label goes", .required = true});
-    v("head_weights", head_weights, {.help = "of the losses, one a head; []: all 1"});
+    v("heads", heads,
+      {.help = "heads, each with a name, which is also the name of its label", .required = true});
+    v("head_weights", head_weights, {.help = "weight of each head's loss; [] weighs all by 1"});
   }
 
   // The heads' names, joined by "_": the scope of its ops.

@@ -25,7 +25,8 @@ namespace tpuest::nn {
 // "class<c>".
 struct MultiLabelHead {
   static constexpr std::string_view kType = "MultiLabelHead";
-  static constexpr std::string_view kSummary = "a logit a class, of which any number may be true";
+  static constexpr std::string_view kSummary =
+      "one logit per class, of which any number may be true";
   using Class = std::variant<int64_t, std::string>;  // its number or word
   int64_t n_classes = 0;
   std::optional<std::string> weight_column;
@@ -38,14 +39,15 @@ struct MultiLabelHead {
 
   template <class V>
   void Visit(V& v) {
-    v("n_classes", n_classes, {.help = "more than 1", .required = true});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
-    v("thresholds", thresholds, {.help = "probabilities in (0, 1) to evaluate at"});
-    v("label_vocabulary", label_vocabulary, {.help = "the classes' names"});
+    v("n_classes", n_classes, {.help = "number of classes, more than 1", .required = true});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
+    v("thresholds", thresholds, {.help = "probabilities in (0, 1) at which to evaluate"});
+    v("label_vocabulary", label_vocabulary, {.help = "names of the classes"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
     v("classes_for_class_based_metrics", classes_for_class_based_metrics,
-      {.help = "numbers or names of classes that have metrics of their own"});
+      {.help = "classes, by number or name, that get their own metrics"});
     v("name", name, {.help = kHeadNameHelp});
   }
 

@@ -15,7 +15,7 @@ namespace tpuest::nn {
 struct PoissonRegressionHead {
   static constexpr std::string_view kType = "PoissonRegressionHead";
   static constexpr std::string_view kSummary =
-      "counts, by the Poisson loss of the logarithm of their mean";
+      "counts; Poisson loss of the logarithm of their mean";
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
@@ -25,11 +25,13 @@ struct PoissonRegressionHead {
 
   template <class V>
   void Visit(V& v) {
-    v("label_dimension", label_dimension, {.help = "numbers in a label"});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("label_dimension", label_dimension, {.help = "width of a label"});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = LossReductionNames()});
-    v("compute_full_loss", compute_full_loss, {.help = "with log(label!), which has no gradient"});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
+    v("compute_full_loss", compute_full_loss,
+      {.help = "include log(label!) in the loss; it has no gradient"});
     v("name", name, {.help = kHeadNameHelp});
   }
 

@@ -24,13 +24,17 @@ struct LabelScaling {
 
   template <class V>
   void Visit(V& v) {
-    v("mean", mean, {.help = "is taken from every label", .required = true, .tpuest = true});
-    v("std", std, {.help = "divides what is left", .required = true, .tpuest = true});
+    v("mean", mean,
+      {.help = "mean to subtract from every label", .required = true, .tpuest = true});
+    v("std", std,
+      {.help = "standard deviation to divide labels by, after subtracting the mean",
+       .required = true,
+       .tpuest = true});
   }
 };
 inline constexpr std::string_view kLabelScalingHelp =
-    "the loss is that of (label - mean) / std; predictions, metrics and exports are in the labels' "
-    "unit";
+    "train on (label - mean) / std; predictions, metrics and exports stay in the unit of the "
+    "labels";
 
 // Takes logits [B, label_dimension], labels numbers of that shape or, for one dimension, [B].
 // Predictions: predictions [B, label_dimension] and, with an inverse_link_fn, logits. Metrics:
@@ -39,7 +43,7 @@ inline constexpr std::string_view kLabelScalingHelp =
 // compares scaled labels; predictions are logits * std + mean, and average_loss is that of them.
 struct RegressionHead {
   static constexpr std::string_view kType = "RegressionHead";
-  static constexpr std::string_view kSummary = "numbers, by the squared error";
+  static constexpr std::string_view kSummary = "numbers; squared error";
   int64_t label_dimension = 1;
   std::optional<std::string> weight_column;
   std::string loss_reduction = "SUM_OVER_BATCH_SIZE";
@@ -50,12 +54,13 @@ struct RegressionHead {
 
   template <class V>
   void Visit(V& v) {
-    v("label_dimension", label_dimension, {.help = "numbers in a label"});
-    v("weight_column", weight_column, {.help = "feature that weighs the examples"});
+    v("label_dimension", label_dimension, {.help = "width of a label"});
+    v("weight_column", weight_column, {.help = "feature that holds the weights of examples"});
     v("loss_reduction", loss_reduction,
-      {.help = "how losses become one", .values = LossReductionNames()});
+      {.help = "how to reduce the losses of a batch to one number",
+       .values = LossReductionNames()});
     v("inverse_link_fn", inverse_link_fn,
-      {.help = "makes predictions of the logits", .values = InverseLinkNames()});
+      {.help = "function that turns logits into predictions", .values = InverseLinkNames()});
     v("name", name, {.help = kHeadNameHelp});
     v("label_scaling", label_scaling, {.help = kLabelScalingHelp, .tpuest = true});
   }

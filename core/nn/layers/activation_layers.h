@@ -16,7 +16,7 @@ namespace tpuest::nn {
 // An activation by name; the shape stays.
 struct ActivationLayer {
   static constexpr std::string_view kType = "activation";
-  static constexpr std::string_view kSummary = "a function of each value, by its name";
+  static constexpr std::string_view kSummary = "applies a function to each value, by name";
   static constexpr std::string_view kAliases[] = {"Activation"};
   std::string activation = "linear";
   std::string name;
@@ -26,8 +26,8 @@ struct ActivationLayer {
   template <class V>
   void Visit(V& v) {
     v("activation", activation,
-      {.help = "which one", .required = true, .values = ActivationNames()});
-    VisitName(v, *this, "default: activation, activation_1, ...");
+      {.help = "name of the function", .required = true, .values = ActivationNames()});
+    VisitName(v, *this, "name of the layer; default: activation, activation_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -36,7 +36,8 @@ struct ActivationLayer {
 // max_value where x >= max_value, x from threshold on, and negative_slope * (x - threshold) below.
 struct ReLU {
   static constexpr std::string_view kType = "re_lu";
-  static constexpr std::string_view kSummary = "max(x, 0), with a slope below and a largest value";
+  static constexpr std::string_view kSummary =
+      "max(x, 0), with an optional slope below and an upper limit";
   static constexpr std::string_view kAliases[] = {"ReLU"};
   std::optional<double> max_value;
   double negative_slope = 0.0;
@@ -47,10 +48,10 @@ struct ReLU {
 
   template <class V>
   void Visit(V& v) {
-    v("max_value", max_value, {.help = "null: none"});
-    v("negative_slope", negative_slope, {.help = "of what lies below the threshold"});
-    v("threshold", threshold, {.help = "from which on x stays x"});
-    VisitName(v, *this, "default: re_lu, re_lu_1, ...");
+    v("max_value", max_value, {.help = "upper limit; `null` sets none"});
+    v("negative_slope", negative_slope, {.help = "slope below the threshold"});
+    v("threshold", threshold, {.help = "value above which x is unchanged"});
+    VisitName(v, *this, "name of the layer; default: re_lu, re_lu_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -70,8 +71,8 @@ struct LeakyReLU {
   template <class V>
   void Visit(V& v) {
     v("alpha", alpha, {.help = "slope below 0"});
-    v("negative_slope", negative_slope, {.help = "Keras 3's name of alpha; null: alpha"});
-    VisitName(v, *this, "default: leaky_re_lu, leaky_re_lu_1, ...");
+    v("negative_slope", negative_slope, {.help = "Keras 3's name of alpha; `null` uses alpha"});
+    VisitName(v, *this, "name of the layer; default: leaky_re_lu, leaky_re_lu_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -89,8 +90,8 @@ struct ELU {
 
   template <class V>
   void Visit(V& v) {
-    v("alpha", alpha, {.help = "minus the value far below 0"});
-    VisitName(v, *this, "default: elu, elu_1, ...");
+    v("alpha", alpha, {.help = "limit of the value far below 0 is -alpha"});
+    VisitName(v, *this, "name of the layer; default: elu, elu_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -100,8 +101,7 @@ struct ELU {
 // alpha, of an example's shape with 1 on shared_axes.
 struct PReLU {
   static constexpr std::string_view kType = "p_re_lu";
-  static constexpr std::string_view kSummary =
-      "x above 0, below it x times a slope that is trained";
+  static constexpr std::string_view kSummary = "x above 0; below 0, x times a trained slope";
   static constexpr std::string_view kAliases[] = {"PReLU"};
   Initializer alpha_initializer = ZerosInitializer{};
   Regularizer alpha_regularizer;
@@ -114,11 +114,11 @@ struct PReLU {
 
   template <class V>
   void Visit(V& v) {
-    v("alpha_initializer", alpha_initializer, {.help = "first values of alpha"});
+    v("alpha_initializer", alpha_initializer, {.help = "initial values of alpha"});
     v("alpha_regularizer", alpha_regularizer, {.help = "penalty on alpha"});
-    v("alpha_constraint", alpha_constraint, {.help = "limit on alpha, after each update"});
-    v("shared_axes", shared_axes, {.help = "axes of the input that have one alpha"});
-    VisitVariables(v, *this, "prefix of its variable; default: p_re_lu, ...");
+    v("alpha_constraint", alpha_constraint, {.help = "limit on alpha, applied after each update"});
+    v("shared_axes", shared_axes, {.help = "axes of the input that share one alpha"});
+    VisitVariables(v, *this, "name of the layer and of its variables; default: p_re_lu, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -127,7 +127,8 @@ struct PReLU {
 // exp(x) over its sum along the axes.
 struct SoftmaxLayer {
   static constexpr std::string_view kType = "softmax";
-  static constexpr std::string_view kSummary = "shares that sum to 1 over an axis";
+  static constexpr std::string_view kSummary =
+      "scales values over an axis to positive shares that sum to 1";
   static constexpr std::string_view kAliases[] = {"Softmax"};
   std::variant<int64_t, std::vector<int64_t>> axis = int64_t{-1};
   std::string name;
@@ -136,8 +137,8 @@ struct SoftmaxLayer {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "an axis, or a list of axes, over which the result adds up to 1"});
-    VisitName(v, *this, "default: softmax, softmax_1, ...");
+    v("axis", axis, {.help = "axis, or list of axes, over which the result sums to 1"});
+    VisitName(v, *this, "name of the layer; default: softmax, softmax_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -155,8 +156,8 @@ struct ThresholdedReLU {
 
   template <class V>
   void Visit(V& v) {
-    v("theta", theta, {.help = "above which x stays x"});
-    VisitName(v, *this, "default: thresholded_re_lu, ...");
+    v("theta", theta, {.help = "value above which x is unchanged"});
+    VisitName(v, *this, "name of the layer; default: thresholded_re_lu, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

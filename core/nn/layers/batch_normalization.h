@@ -21,7 +21,8 @@ namespace tpuest::nn {
 struct BatchNormalization {
   static constexpr std::string_view kType = "batch_normalization";
   static constexpr std::string_view kSummary =
-      "mean 0 and variance 1 over the replica's batch, with moving averages outside of training";
+      "scales each channel to mean 0 and variance 1 over the replica's batch; moving averages "
+      "outside training";
   static constexpr std::string_view kAliases[] = {"BatchNormalization"};
   std::variant<int64_t, std::vector<int64_t>> axis = int64_t{-1};
   double momentum = 0.99;
@@ -44,24 +45,27 @@ struct BatchNormalization {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "the axis of the channels"});
-    v("momentum", momentum, {.help = "of the moving averages"});
+    v("axis", axis, {.help = "axis of the channels"});
+    v("momentum", momentum, {.help = "decay of the moving averages"});
     v("epsilon", epsilon, {.help = "added to the variance"});
-    v("center", center, {.help = "add beta"});
-    v("scale", scale, {.help = "multiply by gamma"});
-    v("beta_initializer", beta_initializer, {.help = "first values of beta"});
-    v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
-    v("moving_mean_initializer", moving_mean_initializer, {.help = "of the moving mean"});
+    v("center", center, {.help = "`true` adds a trained beta"});
+    v("scale", scale, {.help = "`true` multiplies by a trained gamma"});
+    v("beta_initializer", beta_initializer, {.help = "initial values of beta"});
+    v("gamma_initializer", gamma_initializer, {.help = "initial values of gamma"});
+    v("moving_mean_initializer", moving_mean_initializer,
+      {.help = "initial values of the moving mean"});
     v("moving_variance_initializer", moving_variance_initializer,
-      {.help = "of the moving variance"});
+      {.help = "initial values of the moving variance"});
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
-    v("beta_constraint", beta_constraint, {.help = "limit on beta, after each update"});
-    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, after each update"});
+    v("beta_constraint", beta_constraint, {.help = "limit on beta, applied after each update"});
+    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, applied after each update"});
     v("synchronized", synchronized,
-      {.help = "true: mean and variance of all replicas' examples, not of each replica's own"});
-    v("trainable", trainable, {.help = "false: frozen, and in inference mode"});
-    VisitName(v, *this, "prefix of its variables; default: batch_normalization, ...");
+      {.help = "`true` takes mean and variance over all replicas' examples; `false` over each "
+               "replica's own"});
+    v("trainable", trainable, {.help = "`false` freezes the layer and runs it in inference mode"});
+    VisitName(v, *this,
+              "name of the layer and of its variables; default: batch_normalization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value given) const;

@@ -19,7 +19,7 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kEncodingHelp =
-    "the numbers of the categories, or rows with a place for each";
+    "`int` returns category numbers; other modes return rows with one column per category";
 
 // ---- vocabularies -------------------------------------------------------------------------------
 // The numbers of words: first, of mode int, 0 for mask_token where there is one; then those of
@@ -30,21 +30,21 @@ inline constexpr std::string_view kEncodingHelp =
 template <class V, class Layer>
 void VisitLookup(V& v, Layer& layer, std::string_view name) {
   v("vocabulary_file", layer.vocabulary_file,
-    {.help = "the vocabulary, an entry in each line", .tpuest = true, .input_path = true});
+    {.help = "vocabulary file, one entry per line", .tpuest = true, .input_path = true});
   v("num_oov_indices", layer.num_oov_indices,
-    {.help = "numbers for what is not in the vocabulary, by its hash; 0: that is an error"});
+    {.help = "number of hash buckets for values outside the vocabulary; 0 makes them an error"});
   v("output_mode", layer.output_mode,
     {.help = kEncodingHelp, .values = {"int", "one_hot", "multi_hot", "count", "tf_idf"}});
   v("max_tokens", layer.max_tokens,
-    {.help = "most that it counts, those before the vocabulary, too"});
-  v("pad_to_max_tokens", layer.pad_to_max_tokens, {.help = "rows of max_tokens places"});
-  v("idf_weights", layer.idf_weights, {.help = "of the vocabulary's entries, for tf_idf"});
+    {.help = "maximum number of tokens, including those before the vocabulary"});
+  v("pad_to_max_tokens", layer.pad_to_max_tokens, {.help = "pad rows to max_tokens columns"});
+  v("idf_weights", layer.idf_weights, {.help = "of tf_idf: weights of the vocabulary's entries"});
   VisitName(v, layer, name);
 }
 
 struct StringLookup {
   static constexpr std::string_view kType = "string_lookup";
-  static constexpr std::string_view kSummary = "the numbers of words, by a vocabulary";
+  static constexpr std::string_view kSummary = "maps words to numbers by a vocabulary";
   static constexpr std::string_view kAliases[] = {"StringLookup"};
   static constexpr bool kTakesAnything = true;
   std::vector<std::string> vocabulary;
@@ -62,10 +62,11 @@ struct StringLookup {
 
   template <class V>
   void Visit(V& v) {
-    v("vocabulary", vocabulary, {.help = "words in their order"});
-    v("mask_token", mask_token, {.help = "stands for no word; null: there is none"});
-    v("oov_token", oov_token, {.help = "stands for unknown words in a vocabulary that has it"});
-    VisitLookup(v, *this, "default: string_lookup, string_lookup_1, ...");
+    v("vocabulary", vocabulary, {.help = "words, in order"});
+    v("mask_token", mask_token, {.help = "token that stands for a missing word; `null` has none"});
+    v("oov_token", oov_token,
+      {.help = "token that stands for unknown values in a vocabulary that includes it"});
+    VisitLookup(v, *this, "name of the layer; default: string_lookup, string_lookup_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -73,7 +74,7 @@ struct StringLookup {
 
 struct IntegerLookup {
   static constexpr std::string_view kType = "integer_lookup";
-  static constexpr std::string_view kSummary = "the places of integers in a vocabulary";
+  static constexpr std::string_view kSummary = "maps integers to their places in a vocabulary";
   static constexpr std::string_view kAliases[] = {"IntegerLookup"};
   static constexpr bool kTakesAnything = true;
   std::vector<int64_t> vocabulary;
@@ -91,10 +92,11 @@ struct IntegerLookup {
 
   template <class V>
   void Visit(V& v) {
-    v("vocabulary", vocabulary, {.help = "integers in their order"});
-    v("mask_token", mask_token, {.help = "stands for no integer; null: there is none"});
+    v("vocabulary", vocabulary, {.help = "integers, in order"});
+    v("mask_token", mask_token,
+      {.help = "token that stands for a missing integer; `null` has none"});
     v("oov_token", oov_token, {.help = "stands for unknown ones in a vocabulary that has it"});
-    VisitLookup(v, *this, "default: integer_lookup, integer_lookup_1, ...");
+    VisitLookup(v, *this, "name of the layer; default: integer_lookup, integer_lookup_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -106,7 +108,7 @@ struct IntegerLookup {
 // With a mask_value 0 is its number, and the others have those from 1 on.
 struct Hashing {
   static constexpr std::string_view kType = "hashing";
-  static constexpr std::string_view kSummary = "words and integers by their hash";
+  static constexpr std::string_view kSummary = "maps words and integers to numbers by hash";
   static constexpr std::string_view kAliases[] = {"Hashing"};
   static constexpr bool kTakesAnything = true;
   int64_t num_bins = 0;
@@ -119,13 +121,14 @@ struct Hashing {
 
   template <class V>
   void Visit(V& v) {
-    v("num_bins", num_bins, {.help = "numbers that there are", .required = true});
-    v("mask_value", mask_value, {.help = "what has the number 0 alone; null: nothing"});
+    v("num_bins", num_bins, {.help = "number of buckets", .required = true});
+    v("mask_value", mask_value, {.help = "value that alone is mapped to 0; `null` has none"});
     v("salt", salt,
-      {.help = "the key of another hash, two numbers, or one that is both; null: none"});
+      {.help = "key of the hash: two numbers, or one used for both; `null` uses the hash without a "
+               "key"});
     v("output_mode", output_mode,
       {.help = kEncodingHelp, .values = {"int", "one_hot", "multi_hot", "count"}});
-    VisitName(v, *this, "default: hashing, hashing_1, ...");
+    VisitName(v, *this, "name of the layer; default: hashing, hashing_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -134,7 +137,7 @@ struct Hashing {
 // The number of boundaries that are not above x.
 struct Discretization {
   static constexpr std::string_view kType = "discretization";
-  static constexpr std::string_view kSummary = "numbers by the ranges that they are in";
+  static constexpr std::string_view kSummary = "maps numbers to the index of their range";
   static constexpr std::string_view kAliases[] = {"Discretization"};
   static constexpr bool kTakesAnything = true;
   std::vector<double> bin_boundaries;
@@ -146,10 +149,10 @@ struct Discretization {
   template <class V>
   void Visit(V& v) {
     v("bin_boundaries", bin_boundaries,
-      {.help = "in rising order; one range more than these", .required = true});
+      {.help = "limits between ranges, in increasing order", .required = true});
     v("output_mode", output_mode,
       {.help = kEncodingHelp, .values = {"int", "one_hot", "multi_hot", "count"}});
-    VisitName(v, *this, "default: discretization, discretization_1, ...");
+    VisitName(v, *this, "name of the layer; default: discretization, discretization_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -160,7 +163,7 @@ struct Discretization {
 struct CategoryEncoding {
   static constexpr std::string_view kType = "category_encoding";
   static constexpr std::string_view kSummary =
-      "numbers of categories as rows with a place for each";
+      "encodes category numbers as one-hot, multi-hot or count vectors";
   static constexpr std::string_view kAliases[] = {"CategoryEncoding"};
   static constexpr bool kTakesAnything = true;
   int64_t num_tokens = 0;
@@ -171,10 +174,10 @@ struct CategoryEncoding {
 
   template <class V>
   void Visit(V& v) {
-    v("num_tokens", num_tokens, {.help = "categories that there are", .required = true});
+    v("num_tokens", num_tokens, {.help = "number of categories", .required = true});
     v("output_mode", output_mode,
-      {.help = "what a row holds", .values = {"one_hot", "multi_hot", "count"}});
-    VisitName(v, *this, "default: category_encoding, category_encoding_1, ...");
+      {.help = "encoding of a row", .values = {"one_hot", "multi_hot", "count"}});
+    VisitName(v, *this, "name of the layer; default: category_encoding, category_encoding_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& inputs) const;
@@ -183,7 +186,7 @@ struct CategoryEncoding {
 // tf.sparse.cross_hashed of words and integers, one each an example, in the order of its inputs.
 struct HashedCrossing {
   static constexpr std::string_view kType = "hashed_crossing";
-  static constexpr std::string_view kSummary = "pairs, or more, of categories by their hash";
+  static constexpr std::string_view kSummary = "maps combinations of categories to numbers by hash";
   static constexpr std::string_view kAliases[] = {"HashedCrossing"};
   static constexpr bool kTakesAnything = true;
   int64_t num_bins = 0;
@@ -194,9 +197,9 @@ struct HashedCrossing {
 
   template <class V>
   void Visit(V& v) {
-    v("num_bins", num_bins, {.help = "numbers that there are", .required = true});
+    v("num_bins", num_bins, {.help = "number of buckets", .required = true});
     v("output_mode", output_mode, {.help = kEncodingHelp, .values = {"int", "one_hot"}});
-    VisitName(v, *this, "default: hashed_crossing, hashed_crossing_1, ...");
+    VisitName(v, *this, "name of the layer; default: hashed_crossing, hashed_crossing_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& inputs) const;

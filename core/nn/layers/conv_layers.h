@@ -14,8 +14,7 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kSidesHelp = "one integer, or height and width";
-inline constexpr std::string_view kEqualSidesHelp =
-    "one integer, or height and width, which are equal";
+inline constexpr std::string_view kEqualSidesHelp = "one integer, or equal height and width";
 
 // Visits the arguments of a window: kernel_size, strides and padding.
 template <class V, class Layer>
@@ -23,7 +22,7 @@ void VisitWindow(V& v, Layer& layer, std::string_view strides) {
   v("kernel_size", layer.kernel_size, {.help = kSidesHelp, .required = true});
   v("strides", layer.strides, {.help = strides});
   v("padding", layer.padding,
-    {.help = "same: of as many steps as the input has",
+    {.help = "`same` pads to keep the number of steps (divided by strides); `valid` does not pad",
      .values = {"valid", "same", "VALID", "SAME"}});
 }
 
@@ -33,7 +32,8 @@ void VisitWindow1D(V& v, Layer& layer) {
   v("kernel_size", layer.kernel_size, {.help = kSideHelp, .required = true});
   v("strides", layer.strides, {.help = kSideHelp});
   v("padding", layer.padding,
-    {.help = "same: of as many steps as the input has; causal: the same, all of it ahead",
+    {.help = "`same` pads to keep the number of steps (divided by strides); `causal` does too, "
+             "with all padding at the start; `valid` does not pad",
      .values = {"valid", "same", "causal", "VALID", "SAME", "CAUSAL"}});
 }
 
@@ -42,7 +42,7 @@ void VisitWindow1D(V& v, Layer& layer) {
 // filters], bias [filters].
 struct Conv2D {
   static constexpr std::string_view kType = "conv2d";
-  static constexpr std::string_view kSummary = "a convolution of images";
+  static constexpr std::string_view kSummary = "convolution of images";
   static constexpr std::string_view kAliases[] = {"Conv2D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -66,19 +66,21 @@ struct Conv2D {
 
   template <class V>
   void Visit(V& v) {
-    v("filters", filters, {.help = "output channels", .required = true});
+    v("filters", filters, {.help = "number of output channels", .required = true});
     VisitWindow(v, *this, kSidesHelp);
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
-    v("groups", groups, {.help = "of channels, each with filters / groups filters of its own"});
+    v("groups", groups, {.help = "number of channel groups, each with filters / groups filters"});
     VisitActivation(v, *this);
-    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
-    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: conv2d, conv2d_1, ...");
+    v("kernel_constraint", kernel_constraint,
+      {.help = "limit on the kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: conv2d, conv2d_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -89,7 +91,7 @@ struct Conv2D {
 // depth_multiplier].
 struct DepthwiseConv2D {
   static constexpr std::string_view kType = "depthwise_conv2d";
-  static constexpr std::string_view kSummary = "a convolution of each channel of images by itself";
+  static constexpr std::string_view kSummary = "convolution of each channel of images separately";
   static constexpr std::string_view kAliases[] = {"DepthwiseConv2D"};
   Sides kernel_size;
   Sides strides = 1;
@@ -113,18 +115,19 @@ struct DepthwiseConv2D {
   template <class V>
   void Visit(V& v) {
     VisitWindow(v, *this, kEqualSidesHelp);
-    v("depth_multiplier", depth_multiplier, {.help = "filters a channel"});
+    v("depth_multiplier", depth_multiplier, {.help = "number of filters per channel"});
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
     VisitActivation(v, *this);
-    v("depthwise_initializer", depthwise_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("depthwise_initializer", depthwise_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
     v("depthwise_constraint", depthwise_constraint,
-      {.help = "limit on the depthwise kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: depthwise_conv2d, ...");
+      {.help = "limit on the depthwise kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: depthwise_conv2d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -135,7 +138,7 @@ struct DepthwiseConv2D {
 // channels / groups, filters], bias [filters].
 struct Conv3D {
   static constexpr std::string_view kType = "conv3d";
-  static constexpr std::string_view kSummary = "a convolution over three axes";
+  static constexpr std::string_view kSummary = "convolution over three axes";
   static constexpr std::string_view kAliases[] = {"Conv3D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -159,23 +162,25 @@ struct Conv3D {
 
   template <class V>
   void Visit(V& v) {
-    v("filters", filters, {.help = "output channels", .required = true});
+    v("filters", filters, {.help = "number of output channels", .required = true});
     v("kernel_size", kernel_size, {.help = kThreeSidesHelp, .required = true});
     v("strides", strides, {.help = kThreeSidesHelp});
     v("padding", padding,
-      {.help = "same: of as many steps as the input has",
+      {.help = "`same` pads to keep the number of steps (divided by strides); `valid` does not pad",
        .values = {"valid", "same", "VALID", "SAME"}});
     v("dilation_rate", dilation_rate, {.help = kThreeSidesHelp});
-    v("groups", groups, {.help = "of channels, each with filters / groups filters of its own"});
+    v("groups", groups, {.help = "number of channel groups, each with filters / groups filters"});
     VisitActivation(v, *this);
-    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
-    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: conv3d, conv3d_1, ...");
+    v("kernel_constraint", kernel_constraint,
+      {.help = "limit on the kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: conv3d, conv3d_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -187,7 +192,7 @@ struct Conv3D {
 struct SeparableConv2D {
   static constexpr std::string_view kType = "separable_conv2d";
   static constexpr std::string_view kSummary =
-      "a convolution of each channel of images, then one of 1x1 over the channels";
+      "convolution of each channel of images separately, then a 1x1 convolution over the channels";
   static constexpr std::string_view kAliases[] = {"SeparableConv2D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -214,24 +219,27 @@ struct SeparableConv2D {
 
   template <class V>
   void Visit(V& v) {
-    v("filters", filters, {.help = "output channels", .required = true});
+    v("filters", filters, {.help = "number of output channels", .required = true});
     VisitWindow(v, *this, kEqualSidesHelp);
     v("dilation_rate", dilation_rate, {.help = kSidesHelp});
-    v("depth_multiplier", depth_multiplier, {.help = "depthwise filters a channel"});
+    v("depth_multiplier", depth_multiplier, {.help = "number of depthwise filters per channel"});
     VisitActivation(v, *this);
-    v("depthwise_initializer", depthwise_initializer, {.help = "of the depthwise kernel"});
-    v("pointwise_initializer", pointwise_initializer, {.help = "of the pointwise kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
-    v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
-    v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
+    v("depthwise_initializer", depthwise_initializer,
+      {.help = "initial values of the depthwise kernel"});
+    v("pointwise_initializer", pointwise_initializer,
+      {.help = "initial values of the pointwise kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
+    v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the depthwise kernel"});
+    v("pointwise_regularizer", pointwise_regularizer, {.help = "penalty on the pointwise kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
     v("depthwise_constraint", depthwise_constraint,
-      {.help = "limit on the depthwise kernel, after each update"});
+      {.help = "limit on the depthwise kernel, applied after each update"});
     v("pointwise_constraint", pointwise_constraint,
-      {.help = "limit on the pointwise kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: separable_conv2d, ...");
+      {.help = "limit on the pointwise kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: separable_conv2d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -242,7 +250,7 @@ struct SeparableConv2D {
 // "causal": no step sees those behind it.
 struct Conv1D {
   static constexpr std::string_view kType = "conv1d";
-  static constexpr std::string_view kSummary = "a convolution over steps in time";
+  static constexpr std::string_view kSummary = "convolution over the steps of a sequence";
   static constexpr std::string_view kAliases[] = {"Conv1D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -266,19 +274,21 @@ struct Conv1D {
 
   template <class V>
   void Visit(V& v) {
-    v("filters", filters, {.help = "output channels", .required = true});
+    v("filters", filters, {.help = "number of output channels", .required = true});
     VisitWindow1D(v, *this);
     v("dilation_rate", dilation_rate, {.help = kSideHelp});
-    v("groups", groups, {.help = "of channels, each with filters / groups filters of its own"});
+    v("groups", groups, {.help = "number of channel groups, each with filters / groups filters"});
     VisitActivation(v, *this);
-    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
-    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: conv1d, conv1d_1, ...");
+    v("kernel_constraint", kernel_constraint,
+      {.help = "limit on the kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: conv1d, conv1d_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -289,7 +299,7 @@ struct Conv1D {
 struct DepthwiseConv1D {
   static constexpr std::string_view kType = "depthwise_conv1d";
   static constexpr std::string_view kSummary =
-      "a convolution of each channel of steps in time by itself";
+      "convolution of each channel of a sequence separately";
   static constexpr std::string_view kAliases[] = {"DepthwiseConv1D"};
   Sides kernel_size;
   Sides strides = 1;
@@ -313,18 +323,19 @@ struct DepthwiseConv1D {
   template <class V>
   void Visit(V& v) {
     VisitWindow1D(v, *this);
-    v("depth_multiplier", depth_multiplier, {.help = "filters a channel"});
+    v("depth_multiplier", depth_multiplier, {.help = "number of filters per channel"});
     v("dilation_rate", dilation_rate, {.help = kSideHelp});
     VisitActivation(v, *this);
-    v("depthwise_initializer", depthwise_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("depthwise_initializer", depthwise_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("depthwise_regularizer", depthwise_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
     v("depthwise_constraint", depthwise_constraint,
-      {.help = "limit on the depthwise kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: depthwise_conv1d, ...");
+      {.help = "limit on the depthwise kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: depthwise_conv1d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -336,7 +347,8 @@ struct DepthwiseConv1D {
 struct SeparableConv1D {
   static constexpr std::string_view kType = "separable_conv1d";
   static constexpr std::string_view kSummary =
-      "a convolution of each channel of steps in time, then one of 1 over the channels";
+      "convolution of each channel of a sequence separately, then a convolution of width 1 over "
+      "the channels";
   static constexpr std::string_view kAliases[] = {"SeparableConv1D"};
   int64_t filters = 0;
   Sides kernel_size;
@@ -363,24 +375,29 @@ struct SeparableConv1D {
 
   template <class V>
   void Visit(V& v) {
-    v("filters", filters, {.help = "output channels", .required = true});
+    v("filters", filters, {.help = "number of output channels", .required = true});
     VisitWindow1D(v, *this);
     v("dilation_rate", dilation_rate, {.help = kSideHelp});
-    v("depth_multiplier", depth_multiplier, {.help = "depthwise filters a channel"});
+    v("depth_multiplier", depth_multiplier, {.help = "number of depthwise filters per channel"});
     VisitActivation(v, *this);
-    v("depthwise_initializer", depthwise_initializer, {.help = "of the depthwise kernel"});
-    v("pointwise_initializer", pointwise_initializer, {.help = "of the pointwise kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
-    v("depthwise_regularizer", depthwise_regularizer, {.help = "of the depthwise kernel"});
-    v("pointwise_regularizer", pointwise_regularizer, {.help = "of the pointwise kernel"});
+    v("depthwise_initializer", depthwise_initializer,
+      {.help = "initial values of the depthwise kernel"});
+    v("pointwise_initializer", pointwise_initializer,
+      {.help = "initial values of the pointwise kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
+    v("depthwise_regularizer", depthwise_regularizer,
+      {.help = "initial values of the depthwise kernel"});
+    v("pointwise_regularizer", pointwise_regularizer,
+      {.help = "initial values of the pointwise kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
     v("depthwise_constraint", depthwise_constraint,
-      {.help = "limit on the depthwise kernel, after each update"});
+      {.help = "limit on the depthwise kernel, applied after each update"});
     v("pointwise_constraint", pointwise_constraint,
-      {.help = "limit on the pointwise kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: separable_conv1d, ...");
+      {.help = "limit on the pointwise kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: separable_conv1d, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -401,19 +418,18 @@ struct TransposedWords {
 [[nodiscard]] constexpr TransposedWords TransposedWordsOf(int axes) {
   constexpr TransposedWords kWords[] = {
       {"conv1d_transpose", "Conv1DTranspose",
-       "prefix of its variables; default: conv1d_transpose, ..."},
+       "name of the layer and of its variables; default: conv1d_transpose, ..."},
       {"conv2d_transpose", "Conv2DTranspose",
-       "prefix of its variables; default: conv2d_transpose, ..."},
+       "name of the layer and of its variables; default: conv2d_transpose, ..."},
       {"conv3d_transpose", "Conv3DTranspose",
-       "prefix of its variables; default: conv3d_transpose, ..."}};
+       "name of the layer and of its variables; default: conv3d_transpose, ..."}};
   return kWords[axes - 1];
 }
 
 template <int axes>
 struct TransposedConv {
   static constexpr std::string_view kType = TransposedWordsOf(axes).type;
-  static constexpr std::string_view kSummary =
-      "a convolution's transpose: what makes images larger again";
+  static constexpr std::string_view kSummary = "transposed convolution, which enlarges its input";
   static constexpr std::string_view kAliases[] = {TransposedWordsOf(axes).alias};
   int64_t filters = 0;
   Sides kernel_size;
@@ -438,22 +454,24 @@ struct TransposedConv {
   template <class V>
   void Visit(V& v) {
     const std::string_view sides = axes == 1 ? kSideHelp : axes == 2 ? kSidesHelp : kThreeSidesHelp;
-    v("filters", filters, {.help = "output channels", .required = true});
+    v("filters", filters, {.help = "number of output channels", .required = true});
     v("kernel_size", kernel_size, {.help = sides, .required = true});
     v("strides", strides, {.help = sides});
     v("padding", padding,
-      {.help = "same: strides times as long", .values = {"valid", "same", "VALID", "SAME"}});
+      {.help = "`same` multiplies the length by strides",
+       .values = {"valid", "same", "VALID", "SAME"}});
     v("output_padding", output_padding,
-      {.help = "what is added to the length, below strides; null: as padding says"});
+      {.help = "number added to the length, less than strides; `null` follows padding"});
     if constexpr (axes < 3) v("dilation_rate", dilation_rate, {.help = sides});
     VisitActivation(v, *this);
-    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
-    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
+    v("kernel_constraint", kernel_constraint,
+      {.help = "limit on the kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
     VisitVariables(v, *this, TransposedWordsOf(axes).name);
   }
 

@@ -16,7 +16,7 @@ namespace tpuest::nn {
 struct Dense {
   static constexpr std::string_view kType = "dense";
   static constexpr std::string_view kSummary =
-      "every output from every input: x * kernel + bias, then the activation";
+      "connects every output to every input: x * kernel + bias, then the activation";
   static constexpr std::string_view kAliases[] = {"Dense"};
   int64_t units = 0;
   std::optional<std::string> activation;
@@ -35,16 +35,18 @@ struct Dense {
 
   template <class V>
   void Visit(V& v) {
-    v("units", units, {.help = "outputs", .required = true});
+    v("units", units, {.help = "number of outputs", .required = true});
     VisitActivation(v, *this);
-    v("kernel_initializer", kernel_initializer, {.help = "first values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "first values of the bias"});
+    v("kernel_initializer", kernel_initializer, {.help = "initial values of the kernel"});
+    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
     v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
     v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
-    v("kernel_constraint", kernel_constraint, {.help = "limit on the kernel, after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: dense, dense_1, ...");
+    v("kernel_constraint", kernel_constraint,
+      {.help = "limit on the kernel, applied after each update"});
+    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: dense, dense_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

@@ -16,8 +16,8 @@ using Seed = std::optional<int64_t>;
 template <class V, class Layer>
 void VisitSeed(V& v, Layer& layer) {
   v("seed", layer.seed,
-    {.help = "layers with one seed draw the same numbers (masks of one shape are alike); null: "
-             "numbers of its own; tf_random_seed counts in both cases"});
+    {.help = "seed of the random numbers; layers with the same seed draw the same numbers, such as "
+             "masks of one shape; `null` gives each layer its own; both depend on tf_random_seed"});
 }
 
 // float32 of x's shape: uniform in [0, 1), or normal of mean 0 and variance 1. `draw` numbers the

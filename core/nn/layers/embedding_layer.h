@@ -12,7 +12,7 @@ namespace tpuest::nn {
 // Numbers that are no integers are cut to int32.
 struct Embedding {
   static constexpr std::string_view kType = "embedding";
-  static constexpr std::string_view kSummary = "a trained vector for each number";
+  static constexpr std::string_view kSummary = "a trained vector per number";
   static constexpr std::string_view kAliases[] = {"Embedding"};
   static constexpr bool kTakesAnything = true;
   int64_t input_dim = 0;
@@ -29,19 +29,20 @@ struct Embedding {
 
   template <class V>
   void Visit(V& v) {
-    v("input_dim", input_dim, {.help = "rows: one more than the largest number", .required = true});
-    v("output_dim", output_dim, {.help = "numbers in a row", .required = true});
-    v("embeddings_initializer", embeddings_initializer, {.help = "first values of the table"});
+    v("input_dim", input_dim,
+      {.help = "number of rows: the largest number plus 1", .required = true});
+    v("output_dim", output_dim, {.help = "width of a row", .required = true});
+    v("embeddings_initializer", embeddings_initializer, {.help = "initial values of the table"});
     v("embeddings_regularizer", embeddings_regularizer, {.help = "penalty on the table"});
     v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
     v("embeddings_constraint", embeddings_constraint,
-      {.help = "limit on the table, after each update"});
+      {.help = "limit on the table, applied after each update"});
     v("combiner", combiner,
-      {.help = "one row of those of a list of any length, as tf.nn.safe_embedding_lookup_sparse; "
-               "default: a row each",
+      {.help = "combines the rows of a list of any length into one, as "
+               "tf.nn.safe_embedding_lookup_sparse does; default: one row per value",
        .tpuest = true,
        .values = {"", "sum", "mean", "sqrtn"}});
-    VisitVariables(v, *this, "prefix of its variable; default: embedding, ...");
+    VisitVariables(v, *this, "name of the layer and of its variables; default: embedding, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

@@ -18,15 +18,15 @@ namespace tpuest::nn {
 // Visits height and width of what a layer gives.
 template <class V, class Layer>
 void VisitTarget(V& v, Layer& layer) {
-  v("height", layer.height, {.help = "of the result", .required = true});
-  v("width", layer.width, {.help = "of the result", .required = true});
+  v("height", layer.height, {.help = "height of the result", .required = true});
+  v("width", layer.width, {.help = "width of the result", .required = true});
 }
 
 // tf.image.resize: the whole image, or the largest part about its middle that has the result's
 // aspect ratio.
 struct Resizing {
   static constexpr std::string_view kType = "resizing";
-  static constexpr std::string_view kSummary = "images brought to a size";
+  static constexpr std::string_view kSummary = "resizes images";
   static constexpr std::string_view kAliases[] = {"Resizing"};
   int64_t height = 0;
   int64_t width = 0;
@@ -40,12 +40,13 @@ struct Resizing {
   void Visit(V& v) {
     VisitTarget(v, *this);
     v("interpolation", interpolation,
-      {.help = "as tf.image.resize",
+      {.help = "method of tf.image.resize",
        .values = {"bilinear", "nearest", "bicubic", "area", "lanczos3", "lanczos5", "gaussian",
                   "mitchellcubic"}});
     v("crop_to_aspect_ratio", crop_to_aspect_ratio,
-      {.help = "cut what would be squeezed, the same on both sides"});
-    VisitName(v, *this, "default: resizing, resizing_1, ...");
+      {.help =
+           "crop both sides equally to keep the aspect ratio, instead of distorting the image"});
+    VisitName(v, *this, "name of the layer; default: resizing, resizing_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -54,7 +55,7 @@ struct Resizing {
 // The middle of an image; of a smaller one all, resized as crop_to_aspect_ratio does.
 struct CenterCrop {
   static constexpr std::string_view kType = "center_crop";
-  static constexpr std::string_view kSummary = "the middle of each image";
+  static constexpr std::string_view kSummary = "cuts out the middle of each image";
   static constexpr std::string_view kAliases[] = {"CenterCrop"};
   int64_t height = 0;
   int64_t width = 0;
@@ -65,7 +66,7 @@ struct CenterCrop {
   template <class V>
   void Visit(V& v) {
     VisitTarget(v, *this);
-    VisitName(v, *this, "default: center_crop, ...");
+    VisitName(v, *this, "name of the layer; default: center_crop, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -76,7 +77,7 @@ struct CenterCrop {
 struct RandomCrop {
   static constexpr std::string_view kType = "random_crop";
   static constexpr std::string_view kSummary =
-      "a part of each image, another one in each step; its middle outside of training";
+      "cuts out a random part of each image in training; the middle otherwise";
   static constexpr std::string_view kAliases[] = {"RandomCrop"};
   int64_t height = 0;
   int64_t width = 0;
@@ -89,7 +90,8 @@ struct RandomCrop {
   void Visit(V& v) {
     VisitTarget(v, *this);
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_crop, ...");
+    VisitName(v, *this,
+              "name of the layer, which also seeds its random numbers; default: random_crop, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -98,7 +100,7 @@ struct RandomCrop {
 // Turns half of the images about, left to right, upside down, or both by themselves.
 struct RandomFlip {
   static constexpr std::string_view kType = "random_flip";
-  static constexpr std::string_view kSummary = "images mirrored at random, in training";
+  static constexpr std::string_view kSummary = "mirrors images at random in training";
   static constexpr std::string_view kAliases[] = {"RandomFlip"};
   std::string mode = "horizontal_and_vertical";
   Seed seed;
@@ -109,10 +111,11 @@ struct RandomFlip {
   template <class V>
   void Visit(V& v) {
     v("mode", mode,
-      {.help = "what is turned about",
+      {.help = "directions in which to mirror",
        .values = {"horizontal_and_vertical", "horizontal", "vertical"}});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_flip, ...");
+    VisitName(v, *this,
+              "name of the layer, which also seeds its random numbers; default: random_flip, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -125,16 +128,17 @@ using Factor = std::variant<double, std::vector<double>>;
 template <class V, class Layer>
 void VisitFilling(V& v, Layer& layer) {
   v("fill_mode", layer.fill_mode,
-    {.help = "what stands beside the image", .values = {"reflect", "wrap", "constant", "nearest"}});
+    {.help = "how to fill the area outside the image",
+     .values = {"reflect", "wrap", "constant", "nearest"}});
   v("interpolation", layer.interpolation,
-    {.help = "between pixels", .values = {"bilinear", "nearest"}});
-  v("fill_value", layer.fill_value, {.help = "beside the image, of fill_mode: constant"});
+    {.help = "interpolation between pixels", .values = {"bilinear", "nearest"}});
+  v("fill_value", layer.fill_value, {.help = "of `fill_mode: constant`: value outside the image"});
 }
 
 // Turns each image about its middle.
 struct RandomRotation {
   static constexpr std::string_view kType = "random_rotation";
-  static constexpr std::string_view kSummary = "images turned at random, in training";
+  static constexpr std::string_view kSummary = "rotates images at random in training";
   static constexpr std::string_view kAliases[] = {"RandomRotation"};
   Factor factor = 0.0;
   std::string fill_mode = "reflect";
@@ -148,11 +152,13 @@ struct RandomRotation {
   template <class V>
   void Visit(V& v) {
     v("factor", factor,
-      {.help = "parts of a whole turn, counterclockwise: f for [-f, f], or [from, to]",
+      {.help = "fractions of a full turn, counterclockwise: f for [-f, f], or [from, to]",
        .required = true});
     VisitFilling(v, *this);
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_rotation, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: random_rotation, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -161,7 +167,7 @@ struct RandomRotation {
 // Moves each image down and to the right.
 struct RandomTranslation {
   static constexpr std::string_view kType = "random_translation";
-  static constexpr std::string_view kSummary = "images shifted at random, in training";
+  static constexpr std::string_view kSummary = "shifts images at random in training";
   static constexpr std::string_view kAliases[] = {"RandomTranslation"};
   Factor height_factor = 0.0;
   Factor width_factor = 0.0;
@@ -176,12 +182,14 @@ struct RandomTranslation {
   template <class V>
   void Visit(V& v) {
     v("height_factor", height_factor,
-      {.help = "parts of the height: f for [-f, f], or [from, to]", .required = true});
+      {.help = "fractions of the height: f for [-f, f], or [from, to]", .required = true});
     v("width_factor", width_factor,
-      {.help = "parts of the width: f for [-f, f], or [from, to]", .required = true});
+      {.help = "fractions of the width: f for [-f, f], or [from, to]", .required = true});
     VisitFilling(v, *this);
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_translation, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: random_translation, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -190,8 +198,7 @@ struct RandomTranslation {
 // Zooms each image about its middle; a factor above 0 shows more than the image.
 struct RandomZoom {
   static constexpr std::string_view kType = "random_zoom";
-  static constexpr std::string_view kSummary =
-      "images enlarged or made smaller at random, in training";
+  static constexpr std::string_view kSummary = "zooms images in or out at random in training";
   static constexpr std::string_view kAliases[] = {"RandomZoom"};
   Factor height_factor = 0.0;
   std::optional<Factor> width_factor;
@@ -206,13 +213,15 @@ struct RandomZoom {
   template <class V>
   void Visit(V& v) {
     v("height_factor", height_factor,
-      {.help = "parts that are added to the height: f for [-f, f], or [from, to]",
+      {.help = "change of the height as a fraction: f for [-f, f], or [from, to]",
        .required = true});
     v("width_factor", width_factor,
-      {.help = "the same of the width; null: the aspect ratio stays"});
+      {.help = "change of the width as a fraction: f for [-f, f], or [from, to]; `null` keeps the "
+               "aspect ratio"});
     VisitFilling(v, *this);
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_zoom, ...");
+    VisitName(v, *this,
+              "name of the layer, which also seeds its random numbers; default: random_zoom, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -221,7 +230,7 @@ struct RandomZoom {
 // (x - mean) * f + mean of each channel of an image, within 0 to 255.
 struct RandomContrast {
   static constexpr std::string_view kType = "random_contrast";
-  static constexpr std::string_view kSummary = "the contrast changed at random, in training";
+  static constexpr std::string_view kSummary = "changes the contrast at random in training";
   static constexpr std::string_view kAliases[] = {"RandomContrast"};
   Factor factor = 0.0;
   Seed seed;
@@ -235,7 +244,9 @@ struct RandomContrast {
       {.help = "f for a factor in [1 - f, 1 + f], or [less, more] for [1 - less, 1 + more]",
        .required = true});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_contrast, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: random_contrast, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -244,7 +255,7 @@ struct RandomContrast {
 // Adds one number to each image.
 struct RandomBrightness {
   static constexpr std::string_view kType = "random_brightness";
-  static constexpr std::string_view kSummary = "the brightness changed at random, in training";
+  static constexpr std::string_view kSummary = "changes the brightness at random in training";
   static constexpr std::string_view kAliases[] = {"RandomBrightness"};
   Factor factor = 0.0;
   std::vector<double> value_range = {0, 255};
@@ -256,10 +267,13 @@ struct RandomBrightness {
   template <class V>
   void Visit(V& v) {
     v("factor", factor,
-      {.help = "parts of value_range: f for [-f, f], or [from, to]", .required = true});
-    v("value_range", value_range, {.help = "[least, most] of an image's values, which are kept"});
+      {.help = "fractions of value_range: f for [-f, f], or [from, to]", .required = true});
+    v("value_range", value_range,
+      {.help = "[smallest, largest] value of an image; results are clipped to it"});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its draws; default: random_brightness, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: random_brightness, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

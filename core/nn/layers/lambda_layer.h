@@ -25,7 +25,7 @@ struct Lambda {
   template <class V>
   void Visit(V& v) {
     v("value", value, {.help = "formula of x, or of the names in `inputs`", .required = true});
-    VisitName(v, *this, "default: lambda, lambda_1, ...");
+    VisitName(v, *this, "name of the layer; default: lambda, lambda_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;

@@ -23,8 +23,9 @@ namespace tpuest::nn {
 // Visits activation and use_bias.
 template <class V, class Layer>
 void VisitActivation(V& v, Layer& layer) {
-  v("activation", layer.activation, {.help = "null: linear", .values = ActivationNames()});
-  v("use_bias", layer.use_bias, {.help = "add a bias"});
+  v("activation", layer.activation,
+    {.help = "function applied to the result; `null` is linear", .values = ActivationNames()});
+  v("use_bias", layer.use_bias, {.help = "`true` adds a bias"});
 }
 
 inline constexpr std::string_view kActivityHelp =
@@ -38,14 +39,15 @@ using LayerInputs =
 // Visits inputs and name, the last arguments of every layer. `name`: what it is by default.
 template <class V, class Layer>
 void VisitName(V& v, Layer& layer, std::string_view name) {
-  v("inputs", layer.inputs, {.help = "names of what it takes; default: the layer before"});
+  v("inputs", layer.inputs,
+    {.help = "names of the layers or features that it takes; default: the previous layer"});
   v("name", layer.name, {.help = name});
 }
 
 // Visits trainable, and the name, of a layer with variables.
 template <class V, class Layer>
 void VisitVariables(V& v, Layer& layer, std::string_view name) {
-  v("trainable", layer.trainable, {.help = "false: its variables keep their values"});
+  v("trainable", layer.trainable, {.help = "`false` freezes its variables"});
   VisitName(v, layer, name);
 }
 

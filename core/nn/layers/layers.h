@@ -52,8 +52,8 @@ struct SharedLayer {
 
   template <class V>
   void Visit(V& v) {
-    v("layer", layer, {.help = "name of the layer above that is applied again", .required = true});
-    VisitName(v, *this, "under which layers below take what this call gives");
+    v("layer", layer, {.help = "name of the earlier layer to apply again", .required = true});
+    VisitName(v, *this, "name of this call's result, for later layers");
   }
 };
 
@@ -64,7 +64,7 @@ struct SharedLayer {
 // "<name>:<output>" outside.
 struct NestedModel {
   static constexpr std::string_view kType = "functional";
-  static constexpr std::string_view kSummary = "a model inside a model, with layers of its own";
+  static constexpr std::string_view kSummary = "a model inside a model, with its own layers";
   static constexpr std::string_view kAliases[] = {"Functional", "sequential", "Sequential"};
   std::vector<Layer> layers;
   std::vector<std::string> outputs;
@@ -78,17 +78,18 @@ struct NestedModel {
 
   template <class V>
   void Visit(V& v) {
-    v("layers", layers, {.help = "from its inputs to its outputs", .required = true});
-    v("outputs", outputs, {.help = "names of layers; []: the last one"});
+    v("layers", layers, {.help = "layers from its inputs to its outputs", .required = true});
+    v("outputs", outputs, {.help = "names of output layers; [] is the last one"});
     v("weights", weights,
-      {.help = "file of Keras' whose weights it starts with: .h5, .keras, .weights.h5",
+      {.help = "Keras file with the initial weights: .h5, .keras or .weights.h5",
        .input_path = true});
     v("input_shape", input_shape,
-      {.help = "of an example, which is held to it; -1: any side; []: any"});
+      {.help = "required shape of an example; -1 allows any size of an axis; [] allows any shape"});
     v("trainable", trainable,
-      {.help = "false: its variables keep their values, in inference mode"});
-    v("training", training, {.help = "false: in inference mode always, as Keras' training=False"});
-    VisitName(v, *this, "default: functional, functional_1, ...");
+      {.help = "`false` freezes its variables and runs it in inference mode"});
+    v("training", training,
+      {.help = "`false` always runs in inference mode, as Keras' training=False does"});
+    VisitName(v, *this, "name of the layer; default: functional, functional_1, ...");
   }
 };
 

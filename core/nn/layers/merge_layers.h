@@ -23,16 +23,17 @@ struct MergeWords {
 };
 [[nodiscard]] constexpr MergeWords MergeWordsOf(MergeKind kind) {
   constexpr MergeWords kWords[] = {
-      {"add", "Add", "default: add, add_1, ...", "the sum of inputs, element by element"},
-      {"subtract", "Subtract", "default: subtract, subtract_1, ...",
+      {"add", "Add", "name of the layer; default: add, add_1, ...",
+       "the sum of inputs, element by element"},
+      {"subtract", "Subtract", "name of the layer; default: subtract, subtract_1, ...",
        "the difference of two inputs, element by element"},
-      {"multiply", "Multiply", "default: multiply, multiply_1, ...",
+      {"multiply", "Multiply", "name of the layer; default: multiply, multiply_1, ...",
        "the product of inputs, element by element"},
-      {"average", "Average", "default: average, average_1, ...",
+      {"average", "Average", "name of the layer; default: average, average_1, ...",
        "the mean of inputs, element by element"},
-      {"maximum", "Maximum", "default: maximum, maximum_1, ...",
+      {"maximum", "Maximum", "name of the layer; default: maximum, maximum_1, ...",
        "the largest of inputs, element by element"},
-      {"minimum", "Minimum", "default: minimum, minimum_1, ...",
+      {"minimum", "Minimum", "name of the layer; default: minimum, minimum_1, ...",
        "the smallest of inputs, element by element"}};
   return kWords[static_cast<int>(kind)];
 }
@@ -66,7 +67,7 @@ using MinimumLayer = MergeLayer<MergeKind::kMinimum>;
 // The inputs one behind the other along an axis; all other dimensions are equal.
 struct Concatenate {
   static constexpr std::string_view kType = "concatenate";
-  static constexpr std::string_view kSummary = "inputs one behind the other along an axis";
+  static constexpr std::string_view kSummary = "joins inputs along an axis";
   static constexpr std::string_view kAliases[] = {"Concatenate"};
   int64_t axis = -1;
   std::string name;
@@ -75,8 +76,8 @@ struct Concatenate {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "along which they stand, the batch counted"});
-    VisitName(v, *this, "default: concatenate, concatenate_1, ...");
+    v("axis", axis, {.help = "axis along which to join, counting the batch"});
+    VisitName(v, *this, "name of the layer; default: concatenate, concatenate_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
@@ -87,7 +88,7 @@ struct Concatenate {
 struct Dot {
   static constexpr std::string_view kType = "dot";
   static constexpr std::string_view kSummary =
-      "the products of two inputs, summed over an axis of each";
+      "sums the products of two inputs over one axis of each";
   static constexpr std::string_view kAliases[] = {"Dot"};
   static constexpr std::string_view kArguments[] = {"x", "y"};
   std::variant<int64_t, std::vector<int64_t>> axes = int64_t{1};
@@ -99,9 +100,9 @@ struct Dot {
   template <class V>
   void Visit(V& v) {
     v("axes", axes,
-      {.help = "along which products are added up: one, or one for each input", .required = true});
+      {.help = "axis to sum over: one for both inputs, or one per input", .required = true});
     v("normalize", normalize, {.help = "divide each vector by its length"});
-    VisitName(v, *this, "default: dot, dot_1, ...");
+    VisitName(v, *this, "name of the layer; default: dot, dot_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
@@ -113,7 +114,7 @@ struct Dot {
 // `skip_gather` the whole table of k * k, with zeros above those.
 struct DotInteraction {
   static constexpr std::string_view kType = "dot_interaction";
-  static constexpr std::string_view kSummary = "the products of every two of its inputs, vectors";
+  static constexpr std::string_view kSummary = "dot products of every pair of its input vectors";
   static constexpr std::string_view kAliases[] = {"DotInteraction"};
   bool self_interaction = false;
   bool skip_gather = false;
@@ -123,10 +124,11 @@ struct DotInteraction {
 
   template <class V>
   void Visit(V& v) {
-    v("self_interaction", self_interaction, {.help = "each vector's product with itself, too"});
+    v("self_interaction", self_interaction,
+      {.help = "include the product of each vector with itself"});
     v("skip_gather", skip_gather,
-      {.help = "the whole table of products, zeros in the place of those that come twice"});
-    VisitName(v, *this, "default: dot_interaction, dot_interaction_1, ...");
+      {.help = "return the whole matrix of products, with zeros in place of repeated ones"});
+    VisitName(v, *this, "name of the layer; default: dot_interaction, dot_interaction_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;

@@ -15,14 +15,15 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kNoiseShapeHelp =
-    "an axis of 1 is dropped or kept as one, null is the input's; [null, 1, 1, 1]: a whole example";
+    "shape of the mask: an axis of 1 is dropped or kept as a whole; `null` takes the input's axis; "
+    "[null, 1, 1, 1] drops whole examples";
 
 // Drops elements at random (Srivastava et al. 2014): in training x / (1 - rate) where RandomUniform
 // >= rate, else 0; otherwise x. Where noise_shape is 1 the elements along that axis share their
 // fate.
 struct Dropout {
   static constexpr std::string_view kType = "dropout";
-  static constexpr std::string_view kSummary = "values set to 0 at random, in training";
+  static constexpr std::string_view kSummary = "sets random values to 0 in training";
   static constexpr std::string_view kAliases[] = {"Dropout"};
   double rate = 0.5;
   std::vector<std::optional<int64_t>> noise_shape;
@@ -33,10 +34,12 @@ struct Dropout {
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "fraction of elements dropped, below 1"});
+    v("rate", rate, {.help = "fraction of elements to drop, below 1"});
     v("noise_shape", noise_shape, {.help = kNoiseShapeHelp});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its mask; default: dropout, dropout_1, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: dropout, dropout_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -49,9 +52,12 @@ struct SpatialWords {
 };
 [[nodiscard]] constexpr SpatialWords SpatialWordsOf(int axes) {
   constexpr SpatialWords kWords[] = {
-      {"spatial_dropout1d", "SpatialDropout1D", "of its mask; default: spatial_dropout1d, ..."},
-      {"spatial_dropout2d", "SpatialDropout2D", "of its mask; default: spatial_dropout2d, ..."},
-      {"spatial_dropout3d", "SpatialDropout3D", "of its mask; default: spatial_dropout3d, ..."}};
+      {"spatial_dropout1d", "SpatialDropout1D",
+       "name of the layer, which also seeds its random numbers; default: spatial_dropout1d, ..."},
+      {"spatial_dropout2d", "SpatialDropout2D",
+       "name of the layer, which also seeds its random numbers; default: spatial_dropout2d, ..."},
+      {"spatial_dropout3d", "SpatialDropout3D",
+       "name of the layer, which also seeds its random numbers; default: spatial_dropout3d, ..."}};
   return kWords[axes - 1];
 }
 
@@ -59,7 +65,7 @@ struct SpatialWords {
 template <int axes>
 struct SpatialDropout {
   static constexpr std::string_view kType = SpatialWordsOf(axes).type;
-  static constexpr std::string_view kSummary = "whole channels set to 0 at random, in training";
+  static constexpr std::string_view kSummary = "sets random channels to 0 in training";
   static constexpr std::string_view kAliases[] = {SpatialWordsOf(axes).alias};
   double rate = 0.5;
   Seed seed;
@@ -69,7 +75,7 @@ struct SpatialDropout {
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "fraction of channels dropped, below 1"});
+    v("rate", rate, {.help = "fraction of channels to drop, below 1"});
     VisitSeed(v, *this);
     VisitName(v, *this, SpatialWordsOf(axes).name);
   }
@@ -85,8 +91,7 @@ using SpatialDropout3D = SpatialDropout<3>;
 // [null, 1, ...].
 struct StochasticDepth {
   static constexpr std::string_view kType = "stochastic_depth";
-  static constexpr std::string_view kSummary =
-      "a branch left out at random, an example at a time, in training";
+  static constexpr std::string_view kSummary = "skips a branch for random examples in training";
   static constexpr std::string_view kAliases[] = {"StochasticDepth"};
   double drop_path_rate = 0.0;
   Seed seed;
@@ -97,9 +102,11 @@ struct StochasticDepth {
   template <class V>
   void Visit(V& v) {
     v("drop_path_rate", drop_path_rate,
-      {.help = "fraction of examples dropped, below 1", .required = true});
+      {.help = "fraction of examples to drop, below 1", .required = true});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its mask; default: stochastic_depth, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: stochastic_depth, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -108,7 +115,7 @@ struct StochasticDepth {
 // Adds normal numbers of mean 0 in training.
 struct GaussianNoise {
   static constexpr std::string_view kType = "gaussian_noise";
-  static constexpr std::string_view kSummary = "noise added, in training";
+  static constexpr std::string_view kSummary = "adds noise in training";
   static constexpr std::string_view kAliases[] = {"GaussianNoise"};
   double stddev = 0.0;
   Seed seed;
@@ -118,9 +125,11 @@ struct GaussianNoise {
 
   template <class V>
   void Visit(V& v) {
-    v("stddev", stddev, {.help = "of what is added", .required = true});
+    v("stddev", stddev, {.help = "standard deviation of the noise", .required = true});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its noise; default: gaussian_noise, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: gaussian_noise, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -129,7 +138,7 @@ struct GaussianNoise {
 // Multiplies by normal numbers of mean 1 and variance rate / (1 - rate) in training.
 struct GaussianDropout {
   static constexpr std::string_view kType = "gaussian_dropout";
-  static constexpr std::string_view kSummary = "values multiplied by noise around 1, in training";
+  static constexpr std::string_view kSummary = "multiplies values by noise around 1 in training";
   static constexpr std::string_view kAliases[] = {"GaussianDropout"};
   double rate = 0.5;
   Seed seed;
@@ -139,9 +148,12 @@ struct GaussianDropout {
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "of the dropout that varies as much, below 1", .required = true});
+    v("rate", rate,
+      {.help = "rate of a dropout with the same variance, below 1", .required = true});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its noise; default: gaussian_dropout, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: gaussian_dropout, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -162,10 +174,12 @@ struct AlphaDropout {
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "fraction of elements dropped, below 1", .required = true});
+    v("rate", rate, {.help = "fraction of elements to drop, below 1", .required = true});
     v("noise_shape", noise_shape, {.help = kNoiseShapeHelp});
     VisitSeed(v, *this);
-    VisitName(v, *this, "of its mask; default: alpha_dropout, ...");
+    VisitName(
+        v, *this,
+        "name of the layer, which also seeds its random numbers; default: alpha_dropout, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -174,7 +188,8 @@ struct AlphaDropout {
 // x itself, and a penalty l1 * sum |x| + l2 * sum x^2 over the batch's size in the loss.
 struct ActivityRegularization {
   static constexpr std::string_view kType = "activity_regularization";
-  static constexpr std::string_view kSummary = "x as it is, with a loss of its size";
+  static constexpr std::string_view kSummary =
+      "returns x unchanged and adds a penalty on its size to the loss";
   static constexpr std::string_view kAliases[] = {"ActivityRegularization"};
   double l1 = 0.0;
   double l2 = 0.0;
@@ -186,7 +201,7 @@ struct ActivityRegularization {
   void Visit(V& v) {
     v("l1", l1, {.help = "factor of the sum of absolute values"});
     v("l2", l2, {.help = "factor of the sum of squares"});
-    VisitName(v, *this, "default: activity_regularization, ...");
+    VisitName(v, *this, "name of the layer; default: activity_regularization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

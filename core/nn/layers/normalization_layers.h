@@ -22,7 +22,7 @@ using PerChannel = std::variant<double, std::vector<double>>;
 struct LayerNormalization {
   static constexpr std::string_view kType = "layer_normalization";
   static constexpr std::string_view kSummary =
-      "mean 0 and variance 1 within each example, then a trained scale and offset";
+      "scales each example to mean 0 and variance 1, then applies a trained scale and offset";
   static constexpr std::string_view kAliases[] = {"LayerNormalization"};
   Axes axis = int64_t{-1};
   double epsilon = 0.001;
@@ -41,17 +41,18 @@ struct LayerNormalization {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "axes that have one mean and variance"});
+    v("axis", axis, {.help = "axes over which mean and variance are taken"});
     v("epsilon", epsilon, {.help = "added to the variance"});
-    v("center", center, {.help = "add beta"});
-    v("scale", scale, {.help = "multiply by gamma"});
-    v("beta_initializer", beta_initializer, {.help = "first values of beta"});
-    v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
+    v("center", center, {.help = "`true` adds a trained beta"});
+    v("scale", scale, {.help = "`true` multiplies by a trained gamma"});
+    v("beta_initializer", beta_initializer, {.help = "initial values of beta"});
+    v("gamma_initializer", gamma_initializer, {.help = "initial values of gamma"});
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
-    v("beta_constraint", beta_constraint, {.help = "limit on beta, after each update"});
-    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: layer_normalization, ...");
+    v("beta_constraint", beta_constraint, {.help = "limit on beta, applied after each update"});
+    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: layer_normalization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -62,7 +63,7 @@ struct LayerNormalization {
 struct GroupNormalization {
   static constexpr std::string_view kType = "group_normalization";
   static constexpr std::string_view kSummary =
-      "mean 0 and variance 1 within groups of channels of each example";
+      "scales groups of channels of each example to mean 0 and variance 1";
   static constexpr std::string_view kAliases[] = {"GroupNormalization"};
   int64_t groups = 32;
   int64_t axis = -1;
@@ -82,18 +83,19 @@ struct GroupNormalization {
 
   template <class V>
   void Visit(V& v) {
-    v("groups", groups, {.help = "of channels; -1: each by itself"});
-    v("axis", axis, {.help = "the axis of the channels"});
+    v("groups", groups, {.help = "number of channel groups; -1 makes each channel a group"});
+    v("axis", axis, {.help = "axis of the channels"});
     v("epsilon", epsilon, {.help = "added to the variance"});
-    v("center", center, {.help = "add beta"});
-    v("scale", scale, {.help = "multiply by gamma"});
-    v("beta_initializer", beta_initializer, {.help = "first values of beta"});
-    v("gamma_initializer", gamma_initializer, {.help = "first values of gamma"});
+    v("center", center, {.help = "`true` adds a trained beta"});
+    v("scale", scale, {.help = "`true` multiplies by a trained gamma"});
+    v("beta_initializer", beta_initializer, {.help = "initial values of beta"});
+    v("gamma_initializer", gamma_initializer, {.help = "initial values of gamma"});
     v("beta_regularizer", beta_regularizer, {.help = "penalty on beta"});
     v("gamma_regularizer", gamma_regularizer, {.help = "penalty on gamma"});
-    v("beta_constraint", beta_constraint, {.help = "limit on beta, after each update"});
-    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, after each update"});
-    VisitVariables(v, *this, "prefix of its variables; default: group_normalization, ...");
+    v("beta_constraint", beta_constraint, {.help = "limit on beta, applied after each update"});
+    v("gamma_constraint", gamma_constraint, {.help = "limit on gamma, applied after each update"});
+    VisitVariables(v, *this,
+                   "name of the layer and of its variables; default: group_normalization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value given) const;
@@ -102,7 +104,7 @@ struct GroupNormalization {
 // Makes the length along the axes 1: x / sqrt(max(sum(x^2), 1e-12)).
 struct UnitNormalization {
   static constexpr std::string_view kType = "unit_normalization";
-  static constexpr std::string_view kSummary = "length 1 along an axis";
+  static constexpr std::string_view kSummary = "scales vectors along an axis to length 1";
   static constexpr std::string_view kAliases[] = {"UnitNormalization"};
   Axes axis = int64_t{-1};
   std::string name;
@@ -111,8 +113,8 @@ struct UnitNormalization {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "axes that make a vector"});
-    VisitName(v, *this, "default: unit_normalization, ...");
+    v("axis", axis, {.help = "axes that form a vector"});
+    VisitName(v, *this, "name of the layer; default: unit_normalization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -125,7 +127,7 @@ struct UnitNormalization {
 struct Normalization {
   static constexpr std::string_view kType = "normalization";
   static constexpr std::string_view kSummary =
-      "a given mean taken off, divided by the root of a given variance";
+      "subtracts a given mean and divides by the square root of a given variance";
   static constexpr std::string_view kAliases[] = {"Normalization"};
   std::optional<Axes> axis = int64_t{-1};
   std::optional<PerChannel> mean;
@@ -137,11 +139,12 @@ struct Normalization {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "axes with a mean and a variance per place; null: one for all"});
-    v("mean", mean, {.help = "one number or one a channel; null: a variable"});
-    v("variance", variance, {.help = "one number or one a channel; null: a variable"});
-    v("invert", invert, {.help = "back from normalized numbers"});
-    VisitName(v, *this, "prefix of its variables; default: normalization, ...");
+    v("axis", axis, {.help = "axes with one mean and variance per index; `null` has one for all"});
+    v("mean", mean, {.help = "mean: one number, or one per channel; `null` makes it a variable"});
+    v("variance", variance,
+      {.help = "variance: one number, or one per channel; `null` makes it a variable"});
+    v("invert", invert, {.help = "`true` converts normalized numbers back"});
+    VisitName(v, *this, "name of the layer and of its variables; default: normalization, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -151,7 +154,7 @@ struct Normalization {
 // in tf.keras.applications has it. Variable gamma [channels].
 struct LayerScale {
   static constexpr std::string_view kType = "layer_scale";
-  static constexpr std::string_view kSummary = "a trained factor for each channel";
+  static constexpr std::string_view kSummary = "a trained factor per channel";
   static constexpr std::string_view kAliases[] = {"LayerScale"};
   double init_values = 1e-6;
   bool trainable = true;
@@ -161,8 +164,8 @@ struct LayerScale {
 
   template <class V>
   void Visit(V& v) {
-    v("init_values", init_values, {.help = "first value of every factor"});
-    VisitVariables(v, *this, "prefix of its variable; default: layer_scale, ...");
+    v("init_values", init_values, {.help = "initial value of every factor"});
+    VisitVariables(v, *this, "name of the layer and of its variables; default: layer_scale, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -181,9 +184,9 @@ struct Rescaling {
 
   template <class V>
   void Visit(V& v) {
-    v("scale", scale, {.help = "one number or one a channel", .required = true});
-    v("offset", offset, {.help = "one number or one a channel"});
-    VisitName(v, *this, "default: rescaling, rescaling_1, ...");
+    v("scale", scale, {.help = "factor: one number, or one per channel", .required = true});
+    v("offset", offset, {.help = "number to add: one, or one per channel"});
+    VisitName(v, *this, "name of the layer; default: rescaling, rescaling_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

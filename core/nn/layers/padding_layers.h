@@ -23,33 +23,34 @@ struct ResizeWords {
 };
 [[nodiscard]] constexpr ResizeWords PaddingWordsOf(int axes) {
   constexpr ResizeWords kWords[] = {
-      {"zero_padding1d", "ZeroPadding1D", "default: zero_padding1d, ..."},
-      {"zero_padding2d", "ZeroPadding2D", "default: zero_padding2d, ..."},
-      {"zero_padding3d", "ZeroPadding3D", "default: zero_padding3d, ..."}};
+      {"zero_padding1d", "ZeroPadding1D", "name of the layer; default: zero_padding1d, ..."},
+      {"zero_padding2d", "ZeroPadding2D", "name of the layer; default: zero_padding2d, ..."},
+      {"zero_padding3d", "ZeroPadding3D", "name of the layer; default: zero_padding3d, ..."}};
   return kWords[axes - 1];
 }
 [[nodiscard]] constexpr ResizeWords CroppingWordsOf(int axes) {
-  constexpr ResizeWords kWords[] = {{"cropping1d", "Cropping1D", "default: cropping1d, ..."},
-                                    {"cropping2d", "Cropping2D", "default: cropping2d, ..."},
-                                    {"cropping3d", "Cropping3D", "default: cropping3d, ..."}};
+  constexpr ResizeWords kWords[] = {
+      {"cropping1d", "Cropping1D", "name of the layer; default: cropping1d, ..."},
+      {"cropping2d", "Cropping2D", "name of the layer; default: cropping2d, ..."},
+      {"cropping3d", "Cropping3D", "name of the layer; default: cropping3d, ..."}};
   return kWords[axes - 1];
 }
 [[nodiscard]] constexpr ResizeWords UpSamplingWordsOf(int axes) {
   constexpr ResizeWords kWords[] = {
-      {"up_sampling1d", "UpSampling1D", "default: up_sampling1d, ..."},
-      {"up_sampling2d", "UpSampling2D", "default: up_sampling2d, ..."},
-      {"up_sampling3d", "UpSampling3D", "default: up_sampling3d, ..."}};
+      {"up_sampling1d", "UpSampling1D", "name of the layer; default: up_sampling1d, ..."},
+      {"up_sampling2d", "UpSampling2D", "name of the layer; default: up_sampling2d, ..."},
+      {"up_sampling3d", "UpSampling3D", "name of the layer; default: up_sampling3d, ..."}};
   return kWords[axes - 1];
 }
 
 inline constexpr std::string_view kMarginsHelp =
-    "one number for all sides, one an axis, or [before, behind] an axis";
+    "one number for all sides, one per axis, or [before, after] per axis";
 
 // Puts zeros around x.
 template <int axes>
 struct ZeroPadding {
   static constexpr std::string_view kType = PaddingWordsOf(axes).type;
-  static constexpr std::string_view kSummary = "zeros around the rows and columns";
+  static constexpr std::string_view kSummary = "adds zeros around the rows and columns";
   static constexpr std::string_view kAliases[] = {PaddingWordsOf(axes).alias};
   Margins padding = int64_t{1};
   std::string name;
@@ -72,7 +73,7 @@ using ZeroPadding3D = ZeroPadding<3>;
 template <int axes>
 struct Cropping {
   static constexpr std::string_view kType = CroppingWordsOf(axes).type;
-  static constexpr std::string_view kSummary = "rows and columns taken off the sides";
+  static constexpr std::string_view kSummary = "cuts rows and columns off the sides";
   static constexpr std::string_view kAliases[] = {CroppingWordsOf(axes).alias};
   Margins cropping = int64_t{axes == 2 ? 0 : 1};
   std::string name;
@@ -95,8 +96,7 @@ using Cropping3D = Cropping<3>;
 template <int axes>
 struct UpSampling {
   static constexpr std::string_view kType = UpSamplingWordsOf(axes).type;
-  static constexpr std::string_view kSummary =
-      "each row and column several times, or an image enlarged";
+  static constexpr std::string_view kSummary = "repeats each row and column, or enlarges an image";
   static constexpr std::string_view kAliases[] = {UpSamplingWordsOf(axes).alias};
   std::variant<int64_t, std::vector<int64_t>> size = int64_t{2};
   std::string interpolation = "nearest";  // of two axes
@@ -106,7 +106,7 @@ struct UpSampling {
 
   template <class V>
   void Visit(V& v) {
-    v("size", size, {.help = "times each is repeated: one number, or one an axis"});
+    v("size", size, {.help = "number of repetitions: one number, or one per axis"});
     if constexpr (axes == 2) {
       v("interpolation", interpolation,
         {.help = "as tf.image.resize",

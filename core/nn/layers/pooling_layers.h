@@ -22,39 +22,44 @@ struct PoolWords {
   constexpr PoolWords kWords[][2] = {
       {{"max_pooling1d",
         {"MaxPooling1D", "MaxPool1D"},
-        "default: max_pooling1d, max_pooling1d_1, ..."},
-       {"average_pooling1d", {"AveragePooling1D", "AvgPool1D"}, "default: average_pooling1d, ..."}},
+        "name of the layer; default: max_pooling1d, max_pooling1d_1, ..."},
+       {"average_pooling1d",
+        {"AveragePooling1D", "AvgPool1D"},
+        "name of the layer; default: average_pooling1d, ..."}},
       {{"max_pooling2d",
         {"MaxPooling2D", "MaxPool2D"},
-        "default: max_pooling2d, max_pooling2d_1, ..."},
+        "name of the layer; default: max_pooling2d, max_pooling2d_1, ..."},
        {"average_pooling2d",
         {"AveragePooling2D", "AvgPool2D"},
-        "default: average_pooling2d, average_pooling2d_1, ..."}},
-      {{"max_pooling3d", {"MaxPooling3D", "MaxPool3D"}, "default: max_pooling3d, ..."},
+        "name of the layer; default: average_pooling2d, average_pooling2d_1, ..."}},
+      {{"max_pooling3d",
+        {"MaxPooling3D", "MaxPool3D"},
+        "name of the layer; default: max_pooling3d, ..."},
        {"average_pooling3d",
         {"AveragePooling3D", "AvgPool3D"},
-        "default: average_pooling3d, ..."}}};
+        "name of the layer; default: average_pooling3d, ..."}}};
   return kWords[axes - 1][static_cast<int>(kind)];
 }
 [[nodiscard]] constexpr PoolWords GlobalWordsOf(PoolKind kind, int axes) {
-  constexpr PoolWords kWords[][2] = {{{"global_max_pooling1d",
-                                       {"GlobalMaxPooling1D", "GlobalMaxPool1D"},
-                                       "default: global_max_pooling1d, ..."},
-                                      {"global_average_pooling1d",
-                                       {"GlobalAveragePooling1D", "GlobalAvgPool1D"},
-                                       "default: global_average_pooling1d, ..."}},
-                                     {{"global_max_pooling2d",
-                                       {"GlobalMaxPooling2D", "GlobalMaxPool2D"},
-                                       "default: global_max_pooling2d, ..."},
-                                      {"global_average_pooling2d",
-                                       {"GlobalAveragePooling2D", "GlobalAvgPool2D"},
-                                       "default: global_average_pooling2d, ..."}},
-                                     {{"global_max_pooling3d",
-                                       {"GlobalMaxPooling3D", "GlobalMaxPool3D"},
-                                       "default: global_max_pooling3d, ..."},
-                                      {"global_average_pooling3d",
-                                       {"GlobalAveragePooling3D", "GlobalAvgPool3D"},
-                                       "default: global_average_pooling3d, ..."}}};
+  constexpr PoolWords kWords[][2] = {
+      {{"global_max_pooling1d",
+        {"GlobalMaxPooling1D", "GlobalMaxPool1D"},
+        "name of the layer; default: global_max_pooling1d, ..."},
+       {"global_average_pooling1d",
+        {"GlobalAveragePooling1D", "GlobalAvgPool1D"},
+        "name of the layer; default: global_average_pooling1d, ..."}},
+      {{"global_max_pooling2d",
+        {"GlobalMaxPooling2D", "GlobalMaxPool2D"},
+        "name of the layer; default: global_max_pooling2d, ..."},
+       {"global_average_pooling2d",
+        {"GlobalAveragePooling2D", "GlobalAvgPool2D"},
+        "name of the layer; default: global_average_pooling2d, ..."}},
+      {{"global_max_pooling3d",
+        {"GlobalMaxPooling3D", "GlobalMaxPool3D"},
+        "name of the layer; default: global_max_pooling3d, ..."},
+       {"global_average_pooling3d",
+        {"GlobalAveragePooling3D", "GlobalAvgPool3D"},
+        "name of the layer; default: global_average_pooling3d, ..."}}};
   return kWords[axes - 1][static_cast<int>(kind)];
 }
 
@@ -63,8 +68,8 @@ template <PoolKind kind, int axes>
 struct Pooling {
   static constexpr std::string_view kType = WindowWordsOf(kind, axes).type;
   static constexpr std::string_view kSummary =
-      kind == PoolKind::kMax ? std::string_view("the largest value of each window")
-                             : "the mean of each window";
+      kind == PoolKind::kMax ? std::string_view("largest value of each window")
+                             : "mean of each window";
   static constexpr std::array<std::string_view, 2> kAliases = WindowWordsOf(kind, axes).aliases;
   Sides pool_size = 2;
   std::optional<Sides> strides;
@@ -79,8 +84,10 @@ struct Pooling {
       {.help = axes == 1   ? kSideHelp
                : axes == 2 ? std::string_view("one integer, or height and width")
                            : kThreeSidesHelp});
-    v("strides", strides, {.help = "null: pool_size"});
-    v("padding", padding, {.help = "at the edges", .values = {"valid", "same", "VALID", "SAME"}});
+    v("strides", strides, {.help = "step between windows; `null` is pool_size"});
+    v("padding", padding,
+      {.help = "`same` pads the edges; `valid` uses whole windows only",
+       .values = {"valid", "same", "VALID", "SAME"}});
     VisitName(v, *this, WindowWordsOf(kind, axes).name);
   }
 
@@ -99,8 +106,8 @@ template <PoolKind kind, int axes>
 struct GlobalPooling {
   static constexpr std::string_view kType = GlobalWordsOf(kind, axes).type;
   static constexpr std::string_view kSummary =
-      kind == PoolKind::kMax ? std::string_view("the largest value of each channel")
-                             : "the mean of each channel";
+      kind == PoolKind::kMax ? std::string_view("largest value of each channel")
+                             : "mean of each channel";
   static constexpr std::array<std::string_view, 2> kAliases = GlobalWordsOf(kind, axes).aliases;
   bool keepdims = false;
   std::string name;
@@ -109,7 +116,7 @@ struct GlobalPooling {
 
   template <class V>
   void Visit(V& v) {
-    v("keepdims", keepdims, {.help = "keep the axes, with a dimension of 1"});
+    v("keepdims", keepdims, {.help = "keep the pooled axes with size 1"});
     VisitName(v, *this, GlobalWordsOf(kind, axes).name);
   }
 

@@ -13,7 +13,7 @@ namespace tpuest::nn {
 // Makes one axis of all but the batch: [batch, ...] -> [batch, product of the others].
 struct Flatten {
   static constexpr std::string_view kType = "flatten";
-  static constexpr std::string_view kSummary = "all axes but the batch as one";
+  static constexpr std::string_view kSummary = "joins all axes but the batch into one";
   static constexpr std::string_view kAliases[] = {"Flatten"};
   std::string name;
   LayerInputs inputs;
@@ -21,7 +21,7 @@ struct Flatten {
 
   template <class V>
   void Visit(V& v) {
-    VisitName(v, *this, "default: flatten, flatten_1, ...");
+    VisitName(v, *this, "name of the layer; default: flatten, flatten_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -44,7 +44,7 @@ struct Reshape {
     v("target_shape", target_shape,
       {.help = "shape of an example, without the batch; one dimension may be -1"});
     v("shape", shape, {.help = "another name of target_shape", .tpuest = true});
-    VisitName(v, *this, "default: reshape, reshape_1, ...");
+    VisitName(v, *this, "name of the layer; default: reshape, reshape_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -54,7 +54,7 @@ struct Reshape {
 // have their batch elsewhere (TPUEstimator's batch_axis).
 struct Transpose {
   static constexpr std::string_view kType = "transpose";
-  static constexpr std::string_view kSummary = "axes in another order, the batch among them";
+  static constexpr std::string_view kSummary = "reorders the axes, including the batch";
   std::vector<int64_t> perm;
   std::string name;
   LayerInputs inputs;
@@ -63,11 +63,11 @@ struct Transpose {
   template <class V>
   void Visit(V& v) {
     v("perm", perm,
-      {.help = "for each axis, the input's that it is, the batch counted; [3, 0, 1, 2]: images of "
-               "batch_axis 3 to NHWC",
+      {.help = "the input axis for each axis of the result, counting the batch; [3, 0, 1, 2] turns "
+               "images of batch_axis 3 into NHWC",
        .required = true,
        .tpuest = true});
-    VisitName(v, *this, "default: transpose, transpose_1, ...");
+    VisitName(v, *this, "name of the layer; default: transpose, transpose_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -77,7 +77,7 @@ struct Transpose {
 // batch left out.
 struct Permute {
   static constexpr std::string_view kType = "permute";
-  static constexpr std::string_view kSummary = "axes in another order, behind the batch";
+  static constexpr std::string_view kSummary = "reorders the axes after the batch";
   static constexpr std::string_view kAliases[] = {"Permute"};
   std::vector<int64_t> dims;
   std::string name;
@@ -87,9 +87,8 @@ struct Permute {
   template <class V>
   void Visit(V& v) {
     v("dims", dims,
-      {.help = "for each axis of an example, the input's that it is; the first is 1",
-       .required = true});
-    VisitName(v, *this, "default: permute, permute_1, ...");
+      {.help = "the input axis for each axis of an example; the first is 1", .required = true});
+    VisitName(v, *this, "name of the layer; default: permute, permute_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -98,7 +97,7 @@ struct Permute {
 // The elements along an axis in the opposite order: x[..., ::-1], RGB to BGR.
 struct Reverse {
   static constexpr std::string_view kType = "reverse";
-  static constexpr std::string_view kSummary = "the values along axes from the end on";
+  static constexpr std::string_view kSummary = "reverses the values along axes";
   static constexpr std::string_view kAliases[] = {"Reverse"};
   int64_t axis = -1;
   std::string name;
@@ -107,8 +106,10 @@ struct Reverse {
 
   template <class V>
   void Visit(V& v) {
-    v("axis", axis, {.help = "which one, the batch counted; not the batch", .tpuest = true});
-    VisitName(v, *this, "default: reverse, reverse_1, ...");
+    v("axis", axis,
+      {.help = "axis to reverse, counting the batch; the batch axis itself is not allowed",
+       .tpuest = true});
+    VisitName(v, *this, "name of the layer; default: reverse, reverse_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -117,7 +118,7 @@ struct Reverse {
 // Repeats each example: [batch, n] -> [batch, times, n].
 struct RepeatVector {
   static constexpr std::string_view kType = "repeat_vector";
-  static constexpr std::string_view kSummary = "each row n times, as steps in time";
+  static constexpr std::string_view kSummary = "repeats each row n times, as steps of a sequence";
   static constexpr std::string_view kAliases[] = {"RepeatVector"};
   int64_t n = 1;
   std::string name;
@@ -126,8 +127,8 @@ struct RepeatVector {
 
   template <class V>
   void Visit(V& v) {
-    v("n", n, {.help = "times", .required = true});
-    VisitName(v, *this, "default: repeat_vector, repeat_vector_1, ...");
+    v("n", n, {.help = "number of repetitions", .required = true});
+    VisitName(v, *this, "name of the layer; default: repeat_vector, repeat_vector_1, ...");
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

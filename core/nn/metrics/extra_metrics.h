@@ -16,7 +16,7 @@
 
 namespace tpuest::nn {
 
-inline constexpr std::string_view kMetricNameHelp = "in results; default: the type";
+inline constexpr std::string_view kMetricNameHelp = "name in results; default: the type";
 
 // Formulas (core/nn/formula/formula.h) of what a metric compares, instead of the head's own: of
 // `labels`, `logits` and the head's other tensors, and of features. A row an example, each.
@@ -37,9 +37,10 @@ struct MetricFormulas {
 // Visits them, and the name, of a metric of labels and predictions.
 template <class V, class Options>
 void VisitMetric(V& v, Options& options, std::string_view name) {
-  v("labels", options.of.labels, {.help = "formula; default: the head's labels"});
-  v("predictions", options.of.predictions, {.help = "formula; default: what the head predicts"});
-  v("weights", options.of.weights, {.help = "formula of numbers that weigh the examples"});
+  v("labels", options.of.labels, {.help = "formula of the labels; default: the head's labels"});
+  v("predictions", options.of.predictions,
+    {.help = "formula of the predictions; default: those of the head"});
+  v("weights", options.of.weights, {.help = "formula of the examples' weights"});
   v("name", options.name, {.help = name});
 }
 
@@ -59,10 +60,10 @@ enum class PlainMetric {
 }
 [[nodiscard]] constexpr std::string_view SummaryOf(PlainMetric metric) {
   constexpr std::string_view kSummaries[] = {
-      "the fraction of examples whose label is the predicted class",
-      "the mean of |label - prediction|", "the mean of (label - prediction) squared",
-      "the root of the mean of (label - prediction) squared",
-      "the part of the labels' variance that predictions explain: 1 at best, 0 for their mean"};
+      "fraction of examples whose label is the predicted class", "mean of |label - prediction|",
+      "mean of (label - prediction) squared", "root of the mean of (label - prediction) squared",
+      "fraction of the labels' variance that predictions explain: 1 at best, 0 for predicting the "
+      "mean"};
   return kSummaries[static_cast<int>(metric)];
 }
 
@@ -92,9 +93,9 @@ enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
 }
 [[nodiscard]] constexpr std::string_view SummaryOf(ThresholdMetric metric) {
   constexpr std::string_view kSummaries[] = {
-      "the fraction of predicted positives that are positive",
-      "the fraction of positives that are predicted",
-      "the fraction of examples on the right side of the threshold"};
+      "fraction of predicted positives that are positive",
+      "fraction of positives that are predicted as positive",
+      "fraction of examples on the correct side of the threshold"};
   return kSummaries[static_cast<int>(metric)];
 }
 [[nodiscard]] constexpr std::string_view NameOf(ConfusionCell cell) {
@@ -103,10 +104,9 @@ enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
   return kNames[static_cast<int>(cell)];
 }
 [[nodiscard]] constexpr std::string_view SummaryOf(ConfusionCell cell) {
-  constexpr std::string_view kSummaries[] = {"how many positives are predicted so",
-                                             "how many negatives are predicted so",
-                                             "how many negatives are predicted as positives",
-                                             "how many positives are predicted as negatives"};
+  constexpr std::string_view kSummaries[] = {
+      "number of positives predicted as positive", "number of negatives predicted as negative",
+      "number of negatives predicted as positive", "number of positives predicted as negative"};
   return kSummaries[static_cast<int>(cell)];
 }
 
@@ -128,11 +128,11 @@ struct ThresholdOptions {
   Place place;
   template <class V>
   void Visit(V& v) {
-    v("threshold", threshold, {.help = "a probability above it is a positive"});
+    v("threshold", threshold, {.help = "probability above which a prediction is positive"});
     if constexpr (IsOfSeveral(metric)) {
       v("class_id", class_id,
-        {.help = "of a MultiClassHead: the class that it is about; null: the mean over those that "
-                 "are a label or predicted"});
+        {.help = "of MultiClassHead: the class to measure; `null` averages over the classes that "
+                 "occur in labels or predictions"});
     }
     VisitMetric(v, *this, kMetricNameHelp);
   }
@@ -147,7 +147,7 @@ using ConfusionOptions = ThresholdOptions<cell>;
 struct RecallAtKOptions {
   static constexpr std::string_view kType = "recall_at_k";
   static constexpr std::string_view kSummary =
-      "the fraction of examples whose label is among the k classes of highest score";
+      "fraction of examples whose label is among the k classes of highest score";
   static constexpr std::string_view kAliases[] = {"in_top_k", "top_k_categorical_accuracy"};
   int64_t k = 0;
   std::string name;
@@ -155,7 +155,7 @@ struct RecallAtKOptions {
   Place place;
   template <class V>
   void Visit(V& v) {
-    v("k", k, {.help = "how many classes", .required = true});
+    v("k", k, {.help = "number of classes to consider", .required = true});
     VisitMetric(v, *this, "in results; default: recall_at_<k>");
   }
 };
@@ -164,14 +164,14 @@ struct RecallAtKOptions {
 struct ConfusionMatrixOptions {
   static constexpr std::string_view kType = "confusion_matrix";
   static constexpr std::string_view kSummary =
-      "how many examples of each class (a row) are predicted as each class (a column)";
+      "number of examples of each class (row) that are predicted as each class (column)";
   std::optional<int64_t> num_classes;
   std::string name{kType};
   MetricFormulas of = {};
   Place place;
   template <class V>
   void Visit(V& v) {
-    v("num_classes", num_classes, {.help = "null: the head's"});
+    v("num_classes", num_classes, {.help = "number of classes; `null` takes the head's"});
     VisitMetric(v, *this, kMetricNameHelp);
   }
 };
@@ -179,7 +179,7 @@ struct ConfusionMatrixOptions {
 // The area under a curve: AucMetric.
 struct AucOptions {
   static constexpr std::string_view kType = "auc";
-  static constexpr std::string_view kSummary = "the area under the ROC or precision-recall curve";
+  static constexpr std::string_view kSummary = "area under the ROC or precision-recall curve";
   std::string curve = "ROC";
   int64_t num_thresholds = 200;
   std::string summation_method = "interpolation";
@@ -188,10 +188,11 @@ struct AucOptions {
   Place place;
   template <class V>
   void Visit(V& v) {
-    v("curve", curve, {.help = "area under which curve", .values = {"ROC", "PR"}});
-    v("num_thresholds", num_thresholds, {.help = "points on the curve"});
+    v("curve", curve,
+      {.help = "the curve under which to measure the area", .values = {"ROC", "PR"}});
+    v("num_thresholds", num_thresholds, {.help = "number of points on the curve"});
     v("summation_method", summation_method,
-      {.help = "how the curve runs between points",
+      {.help = "how to interpolate between points",
        .values = {"interpolation", "minoring", "majoring", "trapezoidal"}});
     VisitMetric(v, *this, kMetricNameHelp);
   }
@@ -200,8 +201,7 @@ struct AucOptions {
 // The mean of one of the head's tensors, or of a formula's value, weighed by the examples' weights.
 struct MeanOptions {
   static constexpr std::string_view kType = "mean";
-  static constexpr std::string_view kSummary =
-      "the mean of one of the head's tensors, or of a formula";
+  static constexpr std::string_view kSummary = "mean of one of the head's tensors, or of a formula";
   std::string values;
   std::string name;
   Formula value = {};
@@ -210,12 +210,12 @@ struct MeanOptions {
   template <class V>
   void Visit(V& v) {
     v("values", values,
-      {.help = "of which of the head's tensors; \"\": of `value`",
+      {.help = "the head's tensor to average; \"\" averages `value`",
        .values = {"", "labels", "logits", "predictions", "probabilities", "logistic",
                   "class_ids"}});
-    v("value", value, {.help = "formula of what"});
-    v("weights", of.weights, {.help = "formula of numbers that weigh the examples"});
-    v("name", name, {.help = "in results; default: <values>/mean, or mean"});
+    v("value", value, {.help = "formula to average"});
+    v("weights", of.weights, {.help = "formula of the examples' weights"});
+    v("name", name, {.help = "name in results; default: <values>/mean, or mean"});
   }
 };
 
@@ -228,15 +228,15 @@ struct TradeoffNames {
   std::string_view summary;
 };
 [[nodiscard]] constexpr TradeoffNames NamesOf(Tradeoff tradeoff) {
-  constexpr std::string_view kNear = "what it is to be near to, in [0, 1]";
-  constexpr std::string_view kLeast = "the least it may be, in [0, 1]";
+  constexpr std::string_view kNear = "value to come nearest to, in [0, 1]";
+  constexpr std::string_view kLeast = "smallest allowed value, in [0, 1]";
   constexpr TradeoffNames kNames[] = {
       {"sensitivity_at_specificity", "specificity", kNear,
-       "the sensitivity at the threshold that comes nearest to a specificity"},
+       "sensitivity at the threshold whose specificity is nearest to a value"},
       {"specificity_at_sensitivity", "sensitivity", kNear,
-       "the specificity at the threshold that comes nearest to a sensitivity"},
-      {"precision_at_recall", "recall", kLeast, "the best precision at a recall"},
-      {"recall_at_precision", "precision", kLeast, "the best recall at a precision"}};
+       "specificity at the threshold whose sensitivity is nearest to a value"},
+      {"precision_at_recall", "recall", kLeast, "best precision at a given recall"},
+      {"recall_at_precision", "precision", kLeast, "best recall at a given precision"}};
   return kNames[static_cast<int>(tradeoff)];
 }
 
@@ -252,7 +252,7 @@ struct TradeoffOptions {
   template <class V>
   void Visit(V& v) {
     v(NamesOf(tradeoff).least, least, {.help = NamesOf(tradeoff).help, .required = true});
-    v("num_thresholds", num_thresholds, {.help = "among which it is looked for"});
+    v("num_thresholds", num_thresholds, {.help = "number of thresholds to search"});
     VisitMetric(v, *this, kMetricNameHelp);
   }
 };

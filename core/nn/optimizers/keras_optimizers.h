@@ -26,10 +26,10 @@ struct KerasOptions {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate,
-      {.help =
-           "a number, a formula of step, or a schedule; null: the model's default, else Keras's"});
-    v("decay", decay, {.help = "the rate is divided by 1 + decay * step"});
-    v("clipvalue", clipvalue, {.help = "largest element of a gradient"});
+      {.help = "a number, a formula of step, or a schedule; `null` is the model's default, "
+               "otherwise Keras'"});
+    v("decay", decay, {.help = "divide the rate by 1 + decay * step"});
+    v("clipvalue", clipvalue, {.help = "largest absolute value of an element of a gradient"});
     v("clipnorm", clipnorm, {.help = "largest norm of a gradient"});
     v("global_clipnorm", global_clipnorm, {.help = "largest norm of all gradients together"});
   }
@@ -39,8 +39,7 @@ struct KerasOptions {
 // is momentum.
 struct SGD {
   static constexpr std::string_view kType = "SGD";
-  static constexpr std::string_view kSummary =
-      "tf.keras: a step of the rate against the gradient, with momentum";
+  static constexpr std::string_view kSummary = "tf.keras: gradient descent with momentum";
   static constexpr double kLearningRate = 0.01;
   KerasOptions options;
   double momentum = 0.0;
@@ -50,7 +49,7 @@ struct SGD {
   template <class V>
   void Visit(V& v) {
     options.Visit(v);
-    v("momentum", momentum, {.help = "fraction of the last update kept, 0 to 1"});
+    v("momentum", momentum, {.help = "fraction of the last update to keep, 0 to 1"});
     v("nesterov", nesterov, {.help = kNesterovHelp});
   }
 };
@@ -61,7 +60,7 @@ struct SGD {
 struct Adam {
   static constexpr std::string_view kType = "Adam";
   static constexpr std::string_view kSummary =
-      "tf.keras: averages of the gradient and of its square";
+      "tf.keras: uses moving averages of the gradient and its square";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
   AdamDecays decays;
@@ -82,7 +81,7 @@ struct Adam {
 struct RMSprop {
   static constexpr std::string_view kType = "RMSprop";
   static constexpr std::string_view kSummary =
-      "tf.keras: divided by the root of an average of squares";
+      "tf.keras: divides by the root of a moving average of squares";
   static constexpr std::string_view kAliases[] = {"RMSProp"};
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
@@ -96,8 +95,8 @@ struct RMSprop {
   void Visit(V& v) {
     options.Visit(v);
     v("rho", rho, {.help = "decay of the mean of squared gradients"});
-    v("momentum", momentum, {.help = "fraction of the last update kept, 0 to 1"});
-    v("epsilon", epsilon, {.help = "added to the root; with momentum under it"});
+    v("momentum", momentum, {.help = "fraction of the last update to keep, 0 to 1"});
+    v("epsilon", epsilon, {.help = "number added to the root; with momentum, under the root"});
     v("centered", centered, {.help = kCenteredHelp});
   }
 };
@@ -106,7 +105,7 @@ struct RMSprop {
 struct Adagrad {
   static constexpr std::string_view kType = "Adagrad";
   static constexpr std::string_view kSummary =
-      "tf.keras: smaller steps the more was seen of a weight";
+      "tf.keras: smaller steps for weights with larger past gradients";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
   double initial_accumulator_value = 0.1;
@@ -117,7 +116,7 @@ struct Adagrad {
   void Visit(V& v) {
     options.Visit(v);
     v("initial_accumulator_value", initial_accumulator_value, {.help = kAccumulatorHelp});
-    v("epsilon", epsilon, {.help = "added to the root of n"});
+    v("epsilon", epsilon, {.help = "number added to the root of n"});
   }
 };
 
@@ -125,7 +124,7 @@ struct Adagrad {
 struct Ftrl {
   static constexpr std::string_view kType = "Ftrl";
   static constexpr std::string_view kSummary =
-      "tf.keras: follow the regularized leader; sparse weights by l1";
+      "tf.keras: follow the regularized leader; l1 makes weights sparse";
   static constexpr double kLearningRate = 0.001;
   KerasOptions options;
   FtrlOptions ftrl;

@@ -20,12 +20,13 @@ struct ExponentialMovingAverage {
 
   template <class V>
   void Visit(V& v) {
-    v("decay", decay, {.help = "what is kept of the shadow at each step", .required = true});
+    v("decay", decay, {.help = "fraction of the average to keep at each step", .required = true});
     v("num_updates", num_updates,
-      {.help = "global_step: the decay is at most (1 + step) / (10 + step); null: it is constant",
+      {.help =
+           "`global_step` limits the decay to (1 + step) / (10 + step); `null` keeps it constant",
        .values = {"global_step"}});
     v("use_in_eval", use_in_eval,
-      {.help = "evaluate, predict and export restore the shadows in the variables' place",
+      {.help = "`true` uses the averages instead of the variables in evaluate, predict and export",
        .tpuest = true});
   }
 };

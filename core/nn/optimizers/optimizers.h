@@ -23,7 +23,8 @@ struct CrossShardOptimizer {
 
   template <class V>
   void Visit(V& v) {
-    v("reduction", reduction, {.help = "of the replicas' losses", .values = {"MEAN", "SUM"}});
+    v("reduction", reduction,
+      {.help = "reduction of the replicas' losses", .values = {"MEAN", "SUM"}});
   }
 };
 
@@ -37,17 +38,16 @@ struct GradientOptions {
   template <class V>
   void Visit(V& v) {
     v("cross_shard_optimizer", cross_shard_optimizer,
-      {.help = "implied where there are several replicas"});
+      {.help = "implied if there are several replicas"});
     v("clip_by_global_norm", clip_by_global_norm,
       {.help = "largest norm of all gradients together, after the sum over replicas",
        .tpuest = true});
     v("gradient_accumulation_steps", gradient_accumulation_steps,
-      {.help =
-           "each such step applies the mean of the gradients since the one before; a step is one "
-           "batch and one global_step, as in Keras 3",
+      {.help = "number of steps whose mean gradient is applied at once; a step is one batch and "
+               "one global_step, as in Keras 3",
        .tpuest = true});
     v("exponential_moving_average", exponential_moving_average,
-      {.help = "of tf.train.ExponentialMovingAverage, over all trainable variables",
+      {.help = "arguments of tf.train.ExponentialMovingAverage, over all trainable variables",
        .tpuest = true});
   }
 };
@@ -57,7 +57,7 @@ inline constexpr std::string_view kLearningRateHelp = "a number, a formula of st
 // Gradient descent: w -= lr g. No slots.
 struct GradientDescentOptimizer {
   static constexpr std::string_view kType = "GradientDescentOptimizer";
-  static constexpr std::string_view kSummary = "tf.train: a step of the rate against the gradient";
+  static constexpr std::string_view kSummary = "tf.train: plain gradient descent";
   LearningRate learning_rate;
   GradientOptions gradients;
   Place place;
@@ -72,7 +72,7 @@ struct GradientDescentOptimizer {
 // Momentum (Polyak 1964): m = momentum m + g; w -= lr m. Slot <var>/Momentum.
 struct MomentumOptimizer {
   static constexpr std::string_view kType = "MomentumOptimizer";
-  static constexpr std::string_view kSummary = "tf.train: a part of the last step is kept";
+  static constexpr std::string_view kSummary = "tf.train: keeps a part of the last update";
   LearningRate learning_rate;
   double momentum = 0.0;
   bool use_nesterov = false;
@@ -93,7 +93,7 @@ struct MomentumOptimizer {
 struct AdamOptimizer {
   static constexpr std::string_view kType = "AdamOptimizer";
   static constexpr std::string_view kSummary =
-      "tf.train: averages of the gradient and of its square";
+      "tf.train: uses moving averages of the gradient and its square";
   LearningRate learning_rate = 0.001;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -115,7 +115,7 @@ struct AdamOptimizer {
 struct AdagradOptimizer {
   static constexpr std::string_view kType = "AdagradOptimizer";
   static constexpr std::string_view kSummary =
-      "tf.train: smaller steps the more was seen of a weight";
+      "tf.train: smaller steps for weights with larger past gradients";
   LearningRate learning_rate;
   double initial_accumulator_value = 0.1;
   GradientOptions gradients;
@@ -134,7 +134,7 @@ struct AdagradOptimizer {
 struct RMSPropOptimizer {
   static constexpr std::string_view kType = "RMSPropOptimizer";
   static constexpr std::string_view kSummary =
-      "tf.train: divided by the root of an average of squares";
+      "tf.train: divides by the root of a moving average of squares";
   LearningRate learning_rate;
   double decay = 0.9;
   double momentum = 0.0;
@@ -146,9 +146,9 @@ struct RMSPropOptimizer {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
-    v("decay", decay, {.help = "of the mean of squared gradients"});
+    v("decay", decay, {.help = "decay of the mean of squared gradients"});
     v("momentum", momentum, {.help = kMomentumHelp});
-    v("epsilon", epsilon, {.help = "added under the root"});
+    v("epsilon", epsilon, {.help = "number added under the root"});
     v("centered", centered, {.help = kCenteredHelp});
     gradients.Visit(v);
   }
@@ -160,7 +160,7 @@ struct RMSPropOptimizer {
 struct FtrlOptimizer {
   static constexpr std::string_view kType = "FtrlOptimizer";
   static constexpr std::string_view kSummary =
-      "tf.train: follow the regularized leader; sparse weights by l1";
+      "tf.train: follow the regularized leader; l1 makes weights sparse";
   LearningRate learning_rate;
   FtrlOptions ftrl;
   GradientOptions gradients;
@@ -179,7 +179,7 @@ struct FtrlOptimizer {
 struct LARSOptimizer {
   static constexpr std::string_view kType = "LARSOptimizer";
   static constexpr std::string_view kSummary =
-      "a rate for each variable by its norm and its gradient's, for large batches";
+      "scales the rate of each variable by its norm and its gradient's norm, for large batches";
   LearningRate learning_rate;
   double momentum = 0.9;
   double weight_decay = 0.0001;
@@ -194,9 +194,9 @@ struct LARSOptimizer {
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
     v("momentum", momentum, {.help = kMomentumHelp});
-    v("weight_decay", weight_decay, {.help = "of the scaled variables"});
-    v("eeta", eeta, {.help = "the paper's trust coefficient"});
-    v("epsilon", epsilon, {.help = "added below the line"});
+    v("weight_decay", weight_decay, {.help = "weight decay of the scaled variables"});
+    v("eeta", eeta, {.help = "trust coefficient of the paper"});
+    v("epsilon", epsilon, {.help = "number added to the denominator"});
     v("skip_list", skip_list, {.help = "parts of names of variables that are not scaled"});
     v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
     gradients.Visit(v);
@@ -208,7 +208,7 @@ struct LARSOptimizer {
 struct AdamWeightDecayOptimizer {
   static constexpr std::string_view kType = "AdamWeightDecayOptimizer";
   static constexpr std::string_view kSummary =
-      "Adam whose weights shrink beside it, without bias correction";
+      "Adam with separate weight decay, without bias correction";
   LearningRate learning_rate;
   double weight_decay_rate = 0.0;
   AdamDecays decays;
@@ -220,11 +220,12 @@ struct AdamWeightDecayOptimizer {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kLearningRateHelp, .required = true});
-    v("weight_decay_rate", weight_decay_rate, {.help = "fraction of the weight, times the rate"});
+    v("weight_decay_rate", weight_decay_rate,
+      {.help = "fraction of each weight to subtract, times the learning rate"});
     decays.Visit(v);
     v("epsilon", epsilon, {.help = kRootEpsilonHelp});
     v("exclude_from_weight_decay", exclude_from_weight_decay,
-      {.help = "patterns of names, e.g. LayerNorm, bias"});
+      {.help = "patterns of variable names without weight decay, such as LayerNorm, bias"});
     gradients.Visit(v);
   }
 };

@@ -33,7 +33,7 @@ struct WarmupOptions {
   void Visit(V& v) {
     v("warmup_steps", warmup_steps, {.help = "steps or epochs of warm-up", .required = true});
     v("warmup_learning_rate", warmup_learning_rate,
-      {.help = kIsConstant ? "rate until then" : kRateHelp, .required = kIsConstant});
+      {.help = kIsConstant ? "rate during the warm-up" : kRateHelp, .required = kIsConstant});
   }
 };
 
@@ -49,13 +49,13 @@ using Warmup = std::optional<std::variant<LinearWarmup, ConstantWarmup>>;
 // Visits the last argument of every schedule.
 template <class V>
 void VisitWarmup(V& v, Warmup& warmup) {
-  v("warmup", warmup, {.help = "how training begins", .tpuest = true});
+  v("warmup", warmup, {.help = "how the rate rises at the start of training", .tpuest = true});
 }
 
 // The same rate at every step; a number in a job means this without a warm-up.
 struct ConstantRate {
   static constexpr std::string_view kType = "constant";
-  static constexpr std::string_view kSummary = "one rate, with a warmup";
+  static constexpr std::string_view kSummary = "one rate, with a warm-up";
   double learning_rate = 0.0;
   Warmup warmup;
   Place place;
@@ -79,12 +79,15 @@ struct DecayWords {
 };
 [[nodiscard]] constexpr DecayWords WordsOf(Decay decay) {
   constexpr DecayWords kWords[] = {
-      {"exponential_decay", "ExponentialDecay", "steps for one factor decay_rate", "factor",
-       "times decay_rate, every decay_steps"},
-      {"natural_exp_decay", "", "steps for one factor e^-rate", "exponent",
-       "times e^-decay_rate, every decay_steps"},
-      {"inverse_time_decay", "InverseTimeDecay", "steps for one decay_rate",
-       "how fast the divisor grows", "divided by 1 + decay_rate * step / decay_steps"}};
+      {"exponential_decay", "ExponentialDecay",
+       "steps after which the rate is multiplied by decay_rate", "factor per decay_steps",
+       "multiplies the rate by decay_rate every decay_steps"},
+      {"natural_exp_decay", "", "steps after which the rate is multiplied by e^-decay_rate",
+       "exponent per decay_steps", "multiplies the rate by e^-decay_rate every decay_steps"},
+      {"inverse_time_decay", "InverseTimeDecay",
+       "steps after which the divisor has grown by decay_rate",
+       "growth of the divisor per decay_steps",
+       "divides the rate by 1 + decay_rate * step / decay_steps"}};
   return kWords[static_cast<int>(decay)];
 }
 
@@ -107,7 +110,7 @@ struct DecayOptions {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
     v("decay_steps", decay_steps, {.help = WordsOf(decay).decay_steps, .required = true});
     v("decay_rate", decay_rate, {.help = WordsOf(decay).decay_rate, .required = true});
-    v("staircase", staircase, {.help = "decay at whole multiples of decay_steps only"});
+    v("staircase", staircase, {.help = "decay only at whole multiples of decay_steps"});
     VisitWarmup(v, warmup);
   }
 };
@@ -126,7 +129,7 @@ struct PolynomialDecay {
   static constexpr std::string_view kType = "polynomial_decay";
   static constexpr std::string_view kKeras = "PolynomialDecay";
   static constexpr std::string_view kSummary =
-      "falls to end_learning_rate by a power of what is left";
+      "decays to end_learning_rate by a power of the remaining fraction";
   double learning_rate = 0.0;
   Period decay_steps;
   double end_learning_rate = 0.0001;
@@ -139,12 +142,12 @@ struct PolynomialDecay {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
-    v("decay_steps", decay_steps, {.help = "steps to the end rate", .required = true});
+    v("decay_steps", decay_steps, {.help = "number of steps to the end rate", .required = true});
     v("end_learning_rate", end_learning_rate, {.help = "rate at the end"});
-    v("power", power, {.help = "of the polynomial"});
-    v("cycle", cycle, {.help = "begin again beyond decay_steps"});
+    v("power", power, {.help = "exponent of the polynomial"});
+    v("cycle", cycle, {.help = "start again after decay_steps"});
     v("decay_begin", decay_begin,
-      {.help = "step that the decay counts from, such as a warm-up's end", .tpuest = true});
+      {.help = "step at which the decay starts, such as the end of a warm-up", .tpuest = true});
     VisitWarmup(v, warmup);
   }
 };
@@ -154,7 +157,7 @@ struct PolynomialDecay {
 struct PiecewiseConstant {
   static constexpr std::string_view kType = "piecewise_constant";
   static constexpr std::string_view kKeras = "PiecewiseConstantDecay";
-  static constexpr std::string_view kSummary = "a rate for each stretch between boundaries";
+  static constexpr std::string_view kSummary = "one rate per interval between boundaries";
   std::vector<Period> boundaries;
   std::vector<double> values;
   Warmup warmup;
@@ -162,7 +165,8 @@ struct PiecewiseConstant {
 
   template <class V>
   void Visit(V& v) {
-    v("boundaries", boundaries, {.help = "last steps of all values but one", .required = true});
+    v("boundaries", boundaries,
+      {.help = "last step of each interval but the last", .required = true});
     v("values", values, {.help = "rates, one more than boundaries", .required = true});
     VisitWarmup(v, warmup);
   }
@@ -175,7 +179,7 @@ struct PiecewiseConstant {
 struct CosineDecay {
   static constexpr std::string_view kType = "cosine_decay";
   static constexpr std::string_view kKeras = "CosineDecay";
-  static constexpr std::string_view kSummary = "falls along half a cosine";
+  static constexpr std::string_view kSummary = "decays along half a cosine";
   double learning_rate = 0.0;
   Period decay_steps;
   double alpha = 0.0;
@@ -187,12 +191,13 @@ struct CosineDecay {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
-    v("decay_steps", decay_steps, {.help = "steps of half a wave", .required = true});
-    v("alpha", alpha, {.help = "smallest rate as a fraction of the wave's first rate"});
+    v("decay_steps", decay_steps, {.help = "number of steps of the half cosine", .required = true});
+    v("alpha", alpha, {.help = "smallest rate as a fraction of the decay's initial rate"});
     v("warmup_target", warmup_target,
-      {.help = "rate after warmup_steps, from which the wave falls, as in tf.keras; null: the wave "
-               "starts at step 0 from learning_rate"});
-    v("warmup_steps", warmup_steps, {.help = "steps from learning_rate to warmup_target"});
+      {.help = "rate after warmup_steps, where the decay starts, as in tf.keras; `null` starts the "
+               "decay at step 0 from learning_rate"});
+    v("warmup_steps", warmup_steps,
+      {.help = "number of steps from learning_rate to warmup_target"});
     VisitWarmup(v, warmup);
   }
 };
@@ -202,7 +207,7 @@ struct CosineDecay {
 struct CosineDecayRestarts {
   static constexpr std::string_view kType = "cosine_decay_restarts";
   static constexpr std::string_view kKeras = "CosineDecayRestarts";
-  static constexpr std::string_view kSummary = "falls along half a cosine, again and again";
+  static constexpr std::string_view kSummary = "decays along half a cosine, repeatedly";
   double learning_rate = 0.0;
   Period first_decay_steps;
   double t_mul = 2.0;
@@ -214,9 +219,10 @@ struct CosineDecayRestarts {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kRateHelp, .required = true});
-    v("first_decay_steps", first_decay_steps, {.help = "of the first period", .required = true});
-    v("t_mul", t_mul, {.help = "length of a period, times the one before"});
-    v("m_mul", m_mul, {.help = "first rate of a period, times the one before"});
+    v("first_decay_steps", first_decay_steps,
+      {.help = "number of steps of the first period", .required = true});
+    v("t_mul", t_mul, {.help = "length of each period relative to the previous one"});
+    v("m_mul", m_mul, {.help = "initial rate of each period relative to the previous one"});
     v("alpha", alpha, {.help = "smallest rate as a fraction of learning_rate"});
     VisitWarmup(v, warmup);
   }

@@ -6,12 +6,13 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kMeanHelp = "decay of the mean of gradients";
-inline constexpr std::string_view kSquaresHelp = "decay of the mean of their squares";
-inline constexpr std::string_view kRootEpsilonHelp = "added to the root of the latter";
-inline constexpr std::string_view kMomentumHelp = "fraction of the last update kept";
-inline constexpr std::string_view kNesterovHelp = "look ahead, Sutskever et al. 2013";
+inline constexpr std::string_view kSquaresHelp = "decay of the mean of squared gradients";
+inline constexpr std::string_view kRootEpsilonHelp =
+    "number added to the root of the mean of squared gradients";
+inline constexpr std::string_view kMomentumHelp = "fraction of the last update to keep";
+inline constexpr std::string_view kNesterovHelp = "use Nesterov momentum, Sutskever et al. 2013";
 inline constexpr std::string_view kCenteredHelp = "subtract the squared mean gradient";
-inline constexpr std::string_view kAccumulatorHelp = "n before step 0";
+inline constexpr std::string_view kAccumulatorHelp = "initial value of n";
 
 // McMahan et al. 2013: the arguments of FtrlOptimizer and Ftrl.
 struct FtrlOptions {
@@ -24,13 +25,15 @@ struct FtrlOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
-    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
-    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
+    v("learning_rate_power", learning_rate_power,
+      {.help = "power of the learning rate, at most 0; 0 keeps the rate fixed"});
+    v("initial_accumulator_value", initial_accumulator_value,
+      {.help = "initial value of the sum of squares"});
+    v("l1_regularization_strength", l1_regularization_strength, {.help = "l1 penalty, at least 0"});
+    v("l2_regularization_strength", l2_regularization_strength, {.help = "l2 penalty, at least 0"});
     v("l2_shrinkage_regularization_strength", l2_shrinkage_regularization_strength,
-      {.help = "at least 0; a penalty on the weights' size"});
-    v("beta", beta, {.help = "the paper's"});
+      {.help = "penalty on the size of weights, at least 0"});
+    v("beta", beta, {.help = "beta of the paper"});
   }
 };
 

@@ -15,7 +15,7 @@
 namespace tpuest::nn {
 
 inline constexpr std::string_view kTableRateHelp =
-    "where neither the table nor its column has another";
+    "learning rate of tables without their own, here or in their column";
 
 // The arguments that all but one of them take behind their own.
 struct RowOptions {
@@ -30,15 +30,16 @@ struct RowOptions {
   template <class V>
   void Visit(V& v) {
     v("use_gradient_accumulation", use_gradient_accumulation,
-      {.help = "false: a row that several replicas looked up is updated by each in turn, not once "
-               "by the sum"});
-    v("clip_weight_min", clip_weight_min, {.help = "least weight of an updated row"});
+      {.help = "`false` updates a row that several replicas looked up once per replica, instead of "
+               "once by the sum of gradients"});
+    v("clip_weight_min", clip_weight_min, {.help = "smallest weight of an updated row"});
     v("clip_weight_max", clip_weight_max, {.help = "largest weight of an updated row"});
     v("weight_decay_factor", weight_decay_factor,
-      {.help = "part of an updated row that is taken away before its update"});
+      {.help = "fraction of a row to subtract before its update"});
     v("multiply_weight_decay_factor_by_learning_rate",
-      multiply_weight_decay_factor_by_learning_rate, {.help = "the part is times the rate"});
-    v("clip_gradient_min", clip_gradient_min, {.help = "least element of a row's gradient"});
+      multiply_weight_decay_factor_by_learning_rate,
+      {.help = "multiply weight_decay_factor by the learning rate"});
+    v("clip_gradient_min", clip_gradient_min, {.help = "smallest element of a row's gradient"});
     v("clip_gradient_max", clip_gradient_max, {.help = "largest element of a row's gradient"});
   }
 };
@@ -50,15 +51,15 @@ struct ProximalOptions {
 
   template <class V>
   void Visit(V& v) {
-    v("l1_regularization_strength", l1_regularization_strength, {.help = "at least 0"});
-    v("l2_regularization_strength", l2_regularization_strength, {.help = "at least 0"});
+    v("l1_regularization_strength", l1_regularization_strength, {.help = "l1 penalty, at least 0"});
+    v("l2_regularization_strength", l2_regularization_strength, {.help = "l1 penalty, at least 0"});
   }
 };
 
 // Gradient descent: w -= lr g. No slots.
 struct StochasticGradientDescentParameters {
   static constexpr std::string_view kType = "StochasticGradientDescentParameters";
-  static constexpr std::string_view kSummary = "a step of the rate against the gradient of a row";
+  static constexpr std::string_view kSummary = "plain gradient descent on the rows";
   double learning_rate = 0.0;
   RowOptions rows;
   Place place;
@@ -73,7 +74,7 @@ struct StochasticGradientDescentParameters {
 // n += g^2; w -= lr g / sqrt(n). Slot <table>/Adagrad.
 struct AdagradParameters {
   static constexpr std::string_view kType = "AdagradParameters";
-  static constexpr std::string_view kSummary = "smaller steps the more was seen of a row";
+  static constexpr std::string_view kSummary = "smaller steps for rows with larger past gradients";
   double learning_rate = 0.0;
   double initial_accumulator = 0.1;
   RowOptions rows;
@@ -92,7 +93,7 @@ struct AdagradParameters {
 // <table>/AdagradMomentum/Accumulator (n) and <table>/AdagradMomentum/Momentum (m).
 struct AdagradMomentumParameters {
   static constexpr std::string_view kType = "AdagradMomentumParameters";
-  static constexpr std::string_view kSummary = "Adagrad whose steps keep a part of the last one";
+  static constexpr std::string_view kSummary = "Adagrad that keeps a part of the last update";
   double learning_rate = 0.0;
   double momentum = 0.0;
   bool use_nesterov = false;
@@ -107,9 +108,9 @@ struct AdagradMomentumParameters {
     v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
     v("momentum", momentum, {.help = kMomentumHelp, .required = true});
     v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
-    v("exponent", exponent, {.help = "the root of n that is divided by"});
-    v("beta2", beta2, {.help = "decay of n; 1: a sum"});
-    v("epsilon", epsilon, {.help = "added to n below the root"});
+    v("exponent", exponent, {.help = "the exponent of the root of n to divide by"});
+    v("beta2", beta2, {.help = "decay of n; 1 makes n a sum"});
+    v("epsilon", epsilon, {.help = "number added to n under the root"});
     rows.Visit(v);
   }
 };
@@ -117,7 +118,7 @@ struct AdagradMomentumParameters {
 // n += g^2; rate = lr / sqrt(n); w -= rate g, then ProximalOptions. Slot <table>/ProximalAdagrad.
 struct ProximalAdagradParameters {
   static constexpr std::string_view kType = "ProximalAdagradParameters";
-  static constexpr std::string_view kSummary = "Adagrad that draws rows to 0 by l1 and l2";
+  static constexpr std::string_view kSummary = "Adagrad that moves rows to 0 by l1 and l2";
   double learning_rate = 0.0;
   double initial_accumulator = 0.1;
   ProximalOptions proximal;
@@ -139,7 +140,7 @@ struct ProximalAdagradParameters {
 struct AdamParameters {
   static constexpr std::string_view kType = "AdamParameters";
   static constexpr std::string_view kSummary =
-      "averages of the gradient and of its square, without bias correction";
+      "uses moving averages of the gradient and its square, without bias correction";
   double learning_rate = 0.0;
   double beta1 = 0.9;
   double beta2 = 0.999;
@@ -154,10 +155,10 @@ struct AdamParameters {
     v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
     v("beta1", beta1, {.help = kMeanHelp});
     v("beta2", beta2, {.help = kSquaresHelp});
-    v("epsilon", epsilon, {.help = "keeps what is divided by from 0"});
-    v("lazy_adam", lazy_adam, {.help = "false: every row moves in every step"});
+    v("epsilon", epsilon, {.help = "number that keeps the denominator away from 0"});
+    v("lazy_adam", lazy_adam, {.help = "`false` updates every row in every step"});
     v("sum_inside_sqrt", sum_inside_sqrt,
-      {.help = "epsilon's square is added below the root; false: epsilon to the root"});
+      {.help = "`true` adds epsilon's square under the root; `false` adds epsilon to the root"});
     rows.Visit(v);
   }
 };
@@ -168,7 +169,8 @@ struct AdamParameters {
 // <table>/Ftrl (n) and <table>/Ftrl_1 (l).
 struct FtrlParameters {
   static constexpr std::string_view kType = "FtrlParameters";
-  static constexpr std::string_view kSummary = "follow the regularized leader; sparse rows by l1";
+  static constexpr std::string_view kSummary =
+      "follow the regularized leader; l1 makes rows sparse";
   double learning_rate = 0.0;
   double learning_rate_power = -0.5;
   double initial_accumulator_value = 0.1;
@@ -182,15 +184,17 @@ struct FtrlParameters {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
-    v("learning_rate_power", learning_rate_power, {.help = "at most 0; 0: a fixed rate"});
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "of the sum of squares"});
+    v("learning_rate_power", learning_rate_power,
+      {.help = "power of the learning rate, at most 0; 0 keeps the rate fixed"});
+    v("initial_accumulator_value", initial_accumulator_value,
+      {.help = "initial value of the sum of squares"});
     proximal.Visit(v);
     rows.Visit(v);
     v("multiply_linear_by_learning_rate", multiply_linear_by_learning_rate,
-      {.help = "the second slot is times the rate, which may then be 0"});
-    v("beta", beta, {.help = "the paper's"});
+      {.help = "multiply the second slot by the learning rate, which may then be 0"});
+    v("beta", beta, {.help = "beta of the paper"});
     v("allow_zero_accumulator", allow_zero_accumulator,
-      {.help = "initial_accumulator_value may be 0"});
+      {.help = "allow 0 as initial_accumulator_value"});
   }
 };
 
@@ -217,7 +221,7 @@ struct ProximalYogiParameters {
     v("beta2", beta2, {.help = kSquaresHelp});
     v("epsilon", epsilon, {.help = kRootEpsilonHelp});
     proximal.Visit(v);
-    v("initial_accumulator_value", initial_accumulator_value, {.help = "v before step 0"});
+    v("initial_accumulator_value", initial_accumulator_value, {.help = "value of v before step 0"});
     rows.Visit(v);
   }
 };
@@ -225,7 +229,7 @@ struct ProximalYogiParameters {
 // m = momentum m + g; w -= lr m, with use_nesterov lr (g + momentum m). Slot <table>/Momentum.
 struct MomentumParameters {
   static constexpr std::string_view kType = "MomentumParameters";
-  static constexpr std::string_view kSummary = "a part of the last step of a row is kept";
+  static constexpr std::string_view kSummary = "keeps a part of a row's last update";
   double learning_rate = 0.0;
   double momentum = 0.0;
   bool use_nesterov = false;
@@ -246,7 +250,7 @@ struct MomentumParameters {
 struct RMSPropParameters {
   static constexpr std::string_view kType = "RMSPropParameters";
   static constexpr std::string_view kSummary =
-      "divided by the root of an average of squares, from 0 on";
+      "divides by the root of a moving average of squares that starts at 0";
   double learning_rate = 0.0;
   double rho = 0.0;
   double momentum = 0.0;
@@ -257,9 +261,9 @@ struct RMSPropParameters {
   template <class V>
   void Visit(V& v) {
     v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
-    v("rho", rho, {.help = "what is kept of n at each step", .required = true});
+    v("rho", rho, {.help = "fraction of n to keep at each step", .required = true});
     v("momentum", momentum, {.help = kMomentumHelp, .required = true});
-    v("epsilon", epsilon, {.help = "added to n below the root", .required = true});
+    v("epsilon", epsilon, {.help = "number added to n under the root", .required = true});
     rows.Visit(v);
   }
 };
@@ -271,7 +275,8 @@ struct RMSPropParameters {
 // <table>/FrequencyEstimator (h).
 struct FrequencyEstimatorParameters {
   static constexpr std::string_view kType = "FrequencyEstimatorParameters";
-  static constexpr std::string_view kSummary = "how many steps lie between two sights of a row";
+  static constexpr std::string_view kSummary =
+      "estimates the number of steps between uses of a row";
   double tau = 0.0;
   double max_delta = 0.0;
   double outlier_threshold = 0.0;
@@ -280,12 +285,13 @@ struct FrequencyEstimatorParameters {
 
   template <class V>
   void Visit(V& v) {
-    v("tau", tau, {.help = "what a step changes of the mean, 0 to 1", .required = true});
-    v("max_delta", max_delta, {.help = "longest distance that counts", .required = true});
+    v("tau", tau, {.help = "weight of a new distance in the mean, 0 to 1", .required = true});
+    v("max_delta", max_delta, {.help = "largest distance to count", .required = true});
     v("outlier_threshold", outlier_threshold,
-      {.help = "a distance of so many means takes the mean's place", .required = true});
+      {.help = "a distance of this many means replaces the mean", .required = true});
     v("weight_exponent", weight_exponent,
-      {.help = "of the mean's part of max_delta, which a lookup gives", .required = true});
+      {.help = "exponent of the mean relative to max_delta, which a lookup returns",
+       .required = true});
   }
 };
 

@@ -19,9 +19,9 @@ struct WeightDecay {
 
   template <class V>
   void Visit(V& v) {
-    v("rate", rate, {.help = "factor of half the sum of squares; or scale"});
-    v("scale", scale, {.help = "the same; or rate"});
-    v("exclude", exclude, {.help = "patterns of names of variables that do not decay"});
+    v("rate", rate, {.help = "factor of half the sum of squares; exclusive with scale"});
+    v("scale", scale, {.help = "another name of rate; exclusive with rate"});
+    v("exclude", exclude, {.help = "patterns of names of variables without weight decay"});
   }
 };
 

@@ -1,21 +1,20 @@
 // Activations of Keras' layers that no layer of a job has as its own.
 
+#include "core/nn/activations.h"
+
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
 
 #include "models/keras/config/layers.h"
 
 namespace tpuest {
-namespace {
-
-const std::set<std::string, std::less<>> kJobActivations = {
-    "linear",  "relu",     "relu6",    "elu",   "selu", "leaky_relu", "sigmoid",     "tanh",
-    "softmax", "softplus", "softsign", "swish", "silu", "gelu",       "exponential", "mish"};
-
-}  // namespace
-
-bool IsJobActivation(const std::string& activation) { return kJobActivations.contains(activation); }
+// Keras 3 has another function of the name hard_sigmoid.
+bool IsJobActivation(const std::string& activation) {
+  const auto& names = nn::ActivationNames();
+  return activation != "hard_sigmoid" &&
+         std::find(names.begin(), names.end(), activation) != names.end();
+}
 
 KerasLayerSections ActivationSections(const std::string& activation, const std::string& name,
                                       bool is_keras3) {

@@ -2,35 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
+#include <vector>
 
 #include "core/base/text.h"
+#include "core/nn/constraints.h"
+#include "core/nn/initializers.h"
+#include "core/nn/regularizers.h"
 
 namespace tpuest {
 namespace {
-
-struct InitializerRule {
-  std::string_view keras;
-  std::string_view type;
-  std::array<std::string_view, 3> keys = {};
-};
-constexpr std::array kInitializers = {
-    InitializerRule{"Zeros", "zeros"},
-    InitializerRule{"Ones", "ones"},
-    InitializerRule{"Constant", "constant", {"value"}},
-    InitializerRule{"RandomUniform", "random_uniform", {"minval", "maxval"}},
-    InitializerRule{"RandomNormal", "random_normal", {"mean", "stddev"}},
-    InitializerRule{"TruncatedNormal", "truncated_normal", {"mean", "stddev"}},
-    InitializerRule{"VarianceScaling", "variance_scaling", {"scale", "mode", "distribution"}},
-    InitializerRule{"GlorotUniform", "glorot_uniform"},
-    InitializerRule{"GlorotNormal", "glorot_normal"},
-    InitializerRule{"HeUniform", "he_uniform"},
-    InitializerRule{"HeNormal", "he_normal"},
-    InitializerRule{"LecunUniform", "lecun_uniform"},
-    InitializerRule{"LecunNormal", "lecun_normal"},
-};
 
 // "Package>Name" without the package, and Keras 2.2's "GlorotUniformV2" and so on without that.
 std::string BareClass(std::string name) {
@@ -39,19 +20,29 @@ std::string BareClass(std::string name) {
   return name;
 }
 
-struct ConstraintRule {
-  std::string_view keras;
-  std::string_view type;
-  std::string_view legacy = "";  // Keras 2's shorter name
-  std::array<std::string_view, 4> keys = {};
-};
-constexpr std::array kConstraints = {
-    ConstraintRule{"MaxNorm", "max_norm", "maxnorm", {"max_value", "axis"}},
-    ConstraintRule{"MinMaxNorm", "min_max_norm", "", {"min_value", "max_value", "rate", "axis"}},
-    ConstraintRule{"NonNeg", "non_neg", "nonneg"},
-    ConstraintRule{"UnitNorm", "unit_norm", "unitnorm", {"axis"}},
-    ConstraintRule{"RadialConstraint", "radial_constraint"},
-};
+// The struct of `kinds`, an optional or a variant of structs, that a class of Keras' or a word for
+// one names; null: none.
+const config::Type* FindKind(const config::Type& kinds, const std::string& name) {
+  if (kinds.kind == config::Type::Kind::kOptional) return FindKind(*kinds.item, name);
+  for (const config::Type* const kind : kinds.alternatives) {
+    if (config::IsNameOf(*kind, name)) return kind;
+  }
+  return nullptr;
+}
+
+// {type: max_norm, max_value: 2, axis: 0}: the arguments that `config` says.
+KerasJson SectionOf(const config::Type& kind, const KerasJson& config) {
+  KerasJson section = {{"type", kind.name}};
+  for (const config::TypeMember& member : config::TypeMembersOf(kind)) {
+    const KerasJson given = Unwrapped(MemberOf(config, member.name));
+    if (!given.is_null()) section[std::string(member.name)] = ShortNumbers(given);
+  }
+  return section;
+}
+
+std::string NameIn(const KerasJson& value) {
+  return value.is_string() ? value.get<std::string>() : BareClass(WordOf(value, "class_name"));
+}
 
 double NumberIn(const KerasJson& config, std::string_view key, double otherwise) {
   const KerasJson& value = MemberOf(config, key);
@@ -95,33 +86,58 @@ KerasJson OneOfEqual(const KerasJson& value) {
   return value.front();
 }
 
-KerasJson InitializerOf(const KerasJson& value) {
-  const std::string name =
-      value.is_string() ? value.get<std::string>() : BareClass(WordOf(value, "class_name"));
-  const KerasJson& config = value.is_object() ? MemberOf(value, "config") : MemberOf(value, "");
-  for (const InitializerRule& rule : kInitializers) {
-    if (name != rule.keras && name != rule.type) continue;
-    if (rule.keys.front().empty()) return std::string(rule.type);
-    KerasJson section = {{"type", rule.type}};
-    for (const std::string_view key : rule.keys) {
-      const KerasJson& given = MemberOf(config, key);
-      if (!key.empty() && !given.is_null()) section[std::string(key)] = ShortNumbers(given);
+KerasJson JsonOf(const config::Value& value) {
+  using Kind = config::Type::Kind;
+  switch (value.type->kind) {
+    case Kind::kBool:
+      return *static_cast<const bool*>(value.at);
+    case Kind::kInteger:
+      return KerasJson::parse(value.type->integer_text(value.at));
+    case Kind::kNumber:
+      return *static_cast<const double*>(value.at);
+    case Kind::kString:
+      return *static_cast<const std::string*>(value.at);
+    case Kind::kOptional: {
+      const std::vector<config::Item> items = config::ItemsOf(value);
+      return items.empty() ? KerasJson() : JsonOf(items.front().value);
     }
-    return section;
+    case Kind::kList: {
+      KerasJson list = KerasJson::array();
+      for (const config::Item& item : config::ItemsOf(value)) list.push_back(JsonOf(item.value));
+      return list;
+    }
+    case Kind::kVariant: {
+      const size_t index = value.type->index(value.at);
+      return JsonOf({value.type->alternatives[index], value.type->chosen(value.at)});
+    }
+    case Kind::kSection:
+      return config::TypeMembersOf(*value.type).empty() ? KerasJson(value.type->name) : KerasJson();
+    case Kind::kMap:
+    case Kind::kPeriod:
+    case Kind::kRaw:
+      break;
   }
   return nullptr;
 }
 
+KerasJson InitializerOf(const KerasJson& value) {
+  const config::Type* const kind = FindKind(*config::TypeOf<nn::Initializer>(), NameIn(value));
+  if (kind == nullptr) return nullptr;
+  if (config::TypeMembersOf(*kind).empty()) return std::string(kind->name);
+  return SectionOf(*kind, MemberOf(value, "config"));
+}
+
 KerasJson RegularizerOf(const KerasJson& value) {
   if (value.is_null()) return nullptr;
-  const std::string name =
-      value.is_string() ? value.get<std::string>() : BareClass(WordOf(value, "class_name"));
+  const std::string name = NameIn(value);
+  const config::Type* const kind = FindKind(*config::TypeOf<nn::Regularizer>(), name);
+  if (kind == nullptr) {
+    RefuseKeras(fmt::format("the regularizer '{}' is not known", name), "l1, l2 or both");
+  }
   const KerasJson& config = MemberOf(value, "config");
-  const double l1 = NumberIn(config, "l1", name == "L1" || name == "l1" ? 0.01 : 0);
-  const double l2 = NumberIn(config, "l2", name == "L2" || name == "l2" ? 0.01 : 0);
-  const bool known = name == "L1" || name == "L2" || name == "L1L2" || name == "l1" ||
-                     name == "l2" || name == "l1_l2";
-  if (!known) RefuseKeras(fmt::format("the regularizer '{}' is not known", name), "l1, l2 or both");
+  // L1L2 without arguments is no penalty.
+  const double l1 = NumberIn(config, "l1", kind->name == "l1" ? nn::L1Regularizer().l1 : 0);
+  const double l2 = NumberIn(config, "l2", kind->name == "l2" ? nn::L2Regularizer().l2 : 0);
   if (l1 == 0 && l2 == 0) return nullptr;
   KerasJson section;
   section["type"] = l1 == 0 ? "l2" : l2 == 0 ? "l1" : "l1_l2";
@@ -132,18 +148,9 @@ KerasJson RegularizerOf(const KerasJson& value) {
 
 KerasJson ConstraintOf(const KerasJson& value) {
   if (value.is_null()) return nullptr;
-  const std::string name =
-      value.is_string() ? value.get<std::string>() : BareClass(WordOf(value, "class_name"));
-  const KerasJson& config = MemberOf(value, "config");
-  for (const ConstraintRule& rule : kConstraints) {
-    if (name != rule.keras && name != rule.type && (name != rule.legacy || name.empty())) continue;
-    KerasJson section = {{"type", rule.type}};
-    for (const std::string_view key : rule.keys) {
-      const KerasJson given = Unwrapped(MemberOf(config, key));
-      if (!key.empty() && !given.is_null()) section[std::string(key)] = ShortNumbers(given);
-    }
-    return section;
-  }
+  const std::string name = NameIn(value);
+  const config::Type* const kind = FindKind(*config::TypeOf<nn::Constraint>(), name);
+  if (kind != nullptr) return SectionOf(*kind, MemberOf(value, "config"));
   RefuseKeras(fmt::format("the constraint '{}' is not known here", name),
               "max_norm, min_max_norm, non_neg, unit_norm or radial_constraint");
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/reflect.h"
 #include "models/keras/keras_file.h"
 
 namespace tpuest {
@@ -28,6 +29,9 @@ struct KerasRefusal {
 
 // [3, 3] as 3, where all are the same; other values stay.
 [[nodiscard]] KerasJson OneOfEqual(const KerasJson& value);
+
+// The value of a job's key: of a struct without keys its `type`, and null of every other struct.
+[[nodiscard]] KerasJson JsonOf(const config::Value& value);
 
 // {"class_name": "GlorotUniform", "config": {...}} as {type: glorot_uniform, ...}; null for one
 // that a job does not have, which weights of a file make good.
