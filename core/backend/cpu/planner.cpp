@@ -34,7 +34,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 #include "core/backend/cpu/buffers.h"
 #include "core/backend/cpu/copied_reads.h"
