@@ -434,6 +434,17 @@ LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
   return ParseJobText(config::ReadJobFile(path), path, layers, sources);
 }
 
+// Sets what `tpuest` and embedding_config_spec say of the estimator, so that every command that
+// takes EstimatorOptions of a job takes these.
+static void SetEstimatorOptions(Job& job) {
+  job.estimator.run_config.Resolve();
+  job.estimator.uneven_batches = job.tpuest.uneven_batches;
+  job.estimator.on_nan = job.tpuest.on_nan;
+  job.estimator.embeddings = job.tpuest.embeddings;
+  const auto& tables = job.embedding_config_spec;
+  job.estimator.embeddings.dealt_by_mod = tables && tables->partition_strategy == "mod";
+}
+
 LoadedJob ParseJobText(std::string_view text, const std::string& path, const config::Layers& layers,
                        config::Sources& sources) {
   config::Layers with_models = layers;
@@ -442,8 +453,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   with_models.others = TensorFlowNames();
   with_models.one_or_named = kOneOrNamed;
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
-  loaded.job.estimator.run_config.Resolve();
-  loaded.job.estimator.uneven_batches = loaded.job.tpuest.uneven_batches;
+  SetEstimatorOptions(loaded.job);
   for (auto& [name, input] : loaded.job.input_fns) TakeCsvStages(input, "input_fns." + name);
   TakeBatchOfInput(loaded.job);
   for (auto& [name, input] : loaded.job.input_fns) {

@@ -223,12 +223,8 @@ Session::Session(const Invocation& invocation, config::Sources& sources, Session
                            .dry_run = invocation.dry_run || is_worker(),
                            .group = group_.get(),
                            .tensorflow_words = invocation.log_format == LogFormat::kTensorFlow};
-  EstimatorOptions options = loaded_->job.estimator;
-  options.on_nan = loaded_->job.tpuest.on_nan;
-  options.embeddings = loaded_->job.tpuest.embeddings;
-  const auto& tables = loaded_->job.embedding_config_spec;
-  options.embeddings.dealt_by_mod = tables && tables->partition_strategy == "mod";
-  estimator_ = std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), std::move(options), home);
+  estimator_ =
+      std::make_unique<Estimator>(MakeJobModelFn(loaded_->job), loaded_->job.estimator, home);
   ListBadRecords();
 }
 
