@@ -20,7 +20,7 @@ namespace {
 // The text of a file; empty where it cannot be read.
 std::string Read(const std::string& path) {
   try {
-    return FileExists(path) ? ReadFile(path) : "";
+    return ReadFileIfThere(path).value_or("");
   } catch (const Error&) {
     return "";
   }

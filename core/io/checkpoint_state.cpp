@@ -28,9 +28,10 @@ std::string CheckpointStatePath(const std::string& folder) {
 std::optional<CheckpointState> ReadCheckpointState(const std::string& folder,
                                                    std::string_view name) {
   const std::string path = JoinPath(folder, name);
-  if (!FileExists(path)) return std::nullopt;
+  const std::optional<std::string> text = ReadFileIfThere(path);
+  if (!text) return std::nullopt;
   pb::CheckpointState proto;
-  FromText(ReadFile(path), proto, path, Code::kCheckpoint);
+  FromText(*text, proto, path, Code::kCheckpoint);
   CheckpointState state;
   if (!proto.model_checkpoint_path().empty()) {
     state.model_checkpoint_path = JoinPath(folder, proto.model_checkpoint_path());
@@ -72,26 +73,33 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 }
 
 std::string CheckpointStateText(const std::string& folder) {
-  const std::string path = CheckpointStatePath(folder);
-  return FileExists(path) ? ReadFile(path) : "";
+  return ReadFileIfThere(CheckpointStatePath(folder)).value_or("");
 }
 
-std::optional<std::string> LatestCheckpoint(const std::string& folder) {
+std::optional<LatestNamed> ReadLatest(const std::string& folder) {
   while (true) {
     const std::string text = CheckpointStateText(folder);
     const std::optional<CheckpointState> state = ReadCheckpointState(folder);
     if (!state || state->model_checkpoint_path.empty()) return std::nullopt;
-    if (CheckpointExists(state->model_checkpoint_path)) return state->model_checkpoint_path;
+    if (CheckpointExists(state->model_checkpoint_path)) {
+      return LatestNamed{*state, state->model_checkpoint_path};
+    }
     if (CheckpointStateText(folder) != text) continue;  // a trainer has saved a newer one
     const std::vector<std::string>& all = state->all_model_checkpoint_paths;
     const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
-    if (found != all.rend()) return *found;
+    if (found != all.rend()) return LatestNamed{*state, *found};
     const std::string path = CheckpointStatePath(folder);
     throw Error(Code::kCheckpoint,
                 fmt::format("{}: names {}, and no checkpoint that it names is there", path,
                             state->model_checkpoint_path),
                 fmt::format("bring the files back, or remove {} to start afresh", path));
   }
+}
+
+std::optional<std::string> LatestCheckpoint(const std::string& folder) {
+  std::optional<LatestNamed> latest = ReadLatest(folder);
+  if (!latest) return std::nullopt;
+  return std::move(latest->prefix);
 }
 
 std::string CheckpointPrefix(const std::string& path) {

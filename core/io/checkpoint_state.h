@@ -40,8 +40,15 @@ void WriteCheckpointState(const std::string& folder, const CheckpointState& stat
 // names looks whether a trainer has written it meanwhile.
 [[nodiscard]] std::string CheckpointStateText(const std::string& folder);
 
-// The prefix of the newest checkpoint that the file "checkpoint" names and whose index exists;
+// The contents of the file "checkpoint", read once, and the newest checkpoint in it whose
+// index exists.
+struct LatestNamed {
+  CheckpointState state;
+  std::string prefix;
+};
 // nullopt if the file is missing or names none. An Error if it names some and all are gone.
+[[nodiscard]] std::optional<LatestNamed> ReadLatest(const std::string& folder);
+// Its prefix.
 [[nodiscard]] std::optional<std::string> LatestCheckpoint(const std::string& folder);
 
 // The prefix that one of a checkpoint's files belongs to: "m-1" of "m-1.index", "m-1.meta" and

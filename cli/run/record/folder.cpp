@@ -219,7 +219,7 @@ void RunFolder::WriteRun() const {
 
 std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {
   std::string path = BadRecordsPath(model_dir);
-  std::string text = FileExists(path) ? ReadFile(path) : "file\tline\twhy\n";
+  std::string text = ReadFileIfThere(path).value_or("file\tline\twhy\n");
   const std::vector<std::string> lines = Split(text, '\n');
   const std::set<std::string> known(lines.begin(), lines.end());
   for (const BadRecord& record : bad) {

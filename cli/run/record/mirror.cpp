@@ -47,7 +47,7 @@ int RankOf(const std::string& name) {
              : 0;
 }
 
-std::string TextOf(const std::string& path) { return FileExists(path) ? ReadFile(path) : ""; }
+std::string TextOf(const std::string& path) { return ReadFileIfThere(path).value_or(""); }
 
 }  // namespace
 

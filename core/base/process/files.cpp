@@ -146,10 +146,20 @@ std::optional<std::string_view> KindOfOther(const std::string& path) {
 }
 
 std::string ReadFile(const std::string& path) {
+  std::optional<std::string> bytes = ReadFileIfThere(path);
+  if (!bytes) {
+    errno = ENOENT;
+    ThrowErrno(path, "read");
+  }
+  return std::move(*bytes);
+}
+
+std::optional<std::string> ReadFileIfThere(const std::string& path) {
   if (const auto other = KindOfOther(path)) {
     throw Error(Code::kData, fmt::format("{}: is {}, expected a file", path, *other));
   }
   const int fd = OpenToRead(path);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (fd < 0) ThrowErrno(path, "read");
   std::string bytes;
   char chunk[1 << 16];
@@ -356,7 +366,7 @@ void AppendFile::Append(std::string_view bytes) {
   NeedWritePermit();
   if (fd_ >= 0) return WriteAll(fd_, bytes, path_);
   if (bytes.empty()) return;
-  std::string whole = FileExists(path_) ? ReadFile(path_) : "";
+  std::string whole = ReadFileIfThere(path_).value_or("");
   whole += bytes;
   WriteFileAtomically(path_, whole, /*fsync=*/false);
 }

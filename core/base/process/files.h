@@ -23,7 +23,9 @@ namespace tpuest {
 [[nodiscard]] std::optional<std::string_view> KindOfOther(const std::string& path);
 // All of a file; for what is none, which may have no end, kData.
 [[nodiscard]] std::string ReadFile(const std::string& path);
-// The same for a file of words, a line each: kData, too, for a line of more than kMostWordBytes.
+// The same, but nullopt if there is no such file, even if it went away a moment ago.
+[[nodiscard]] std::optional<std::string> ReadFileIfThere(const std::string& path);
+// ReadFile for a file of words, one per line: kData also for a line of more than kMostWordBytes.
 [[nodiscard]] std::string ReadWords(const std::string& path);
 inline constexpr size_t kMostWordBytes = size_t{1} << 20;
 void MakeDirectories(const std::string& path);

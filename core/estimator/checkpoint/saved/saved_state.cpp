@@ -77,8 +77,9 @@ SavedState LoadPrefix(const std::string& prefix) {
   return saved;
 }
 
-// The checkpoints of the state file that are there, the newest first.
+// The state file as it was read once, and its checkpoints that are there, the newest first.
 struct Named {
+  CheckpointState state;
   std::vector<std::string> prefixes;
   std::string fault;      // why the file is of no use; empty: it is
   bool is_there = false;  // the file
@@ -97,7 +98,7 @@ Named ReadNamed(const std::string& model_dir) {
   if (state->model_checkpoint_path.empty()) {
     return {.fault = fmt::format("{}: names no checkpoint", path), .is_there = true};
   }
-  Named named{.prefixes = Candidates(*state), .is_there = true};
+  Named named{.state = *state, .prefixes = Candidates(*state), .is_there = true};
   const std::string newest = named.prefixes.front();
   std::erase_if(named.prefixes,
                 [](const std::string& prefix) { return !CheckpointExists(prefix); });
@@ -124,8 +125,9 @@ std::vector<std::string> AllCandidates(const std::string& model_dir, const Named
 
 // TensorFlow's way back to an older checkpoint is to name it as the newest; one wrong bit can do
 // it, too.
-void WarnOfOlder(const std::string& model_dir, const std::string& taken, Log& log) {
-  const std::vector<std::string> all = ReadCheckpointState(model_dir)->all_model_checkpoint_paths;
+void WarnOfOlder(const std::string& model_dir, const CheckpointState& state,
+                 const std::string& taken, Log& log) {
+  const std::vector<std::string>& all = state.all_model_checkpoint_paths;
   if (all.empty() || StepOfCheckpoint(all.back()) <= StepOfCheckpoint(taken)) return;
   if (!CheckpointExists(all.back())) return;
   log.Warning("{}: names {} as the newest, and {} after it; {} is taken",
@@ -138,11 +140,12 @@ void WarnOfOlder(const std::string& model_dir, const std::string& taken, Log& lo
               fmt::format("--allow-older takes the one before it, {}", before));
 }
 
-// The state file names a newest checkpoint that is not there.
-void WarnOfLostNewest(const std::string& model_dir, const std::string& taken, Log& log,
-                      OlderCheckpoint older) {
-  const std::string newest = ReadCheckpointState(model_dir)->model_checkpoint_path;
-  if (taken == newest) return WarnOfOlder(model_dir, taken, log);
+// Warns if the newest checkpoint that the state file names is not there, and refuses as `older`
+// says.
+void WarnOfLostNewest(const std::string& model_dir, const CheckpointState& state,
+                      const std::string& taken, Log& log, OlderCheckpoint older) {
+  const std::string& newest = state.model_checkpoint_path;
+  if (taken == newest) return WarnOfOlder(model_dir, state, taken, log);
   const std::string lost = fmt::format("{}: is missing, {} names it", BundleIndexPath(newest),
                                        CheckpointStatePath(model_dir));
   if (older == OlderCheckpoint::kRefuse) ThrowNotNewest(lost, taken);
@@ -249,11 +252,12 @@ bool SeedsByName(const std::string& prefix) {
 }
 
 std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir) {
-  std::optional<std::string> latest = LatestCheckpoint(model_dir);
-  if (!latest || !IsExtra(*latest)) return latest;
-  std::vector<std::string> others = Candidates(*ReadCheckpointState(model_dir));
+  const std::optional<LatestNamed> latest = ReadLatest(model_dir);
+  if (!latest) return std::nullopt;
+  if (!IsExtra(latest->prefix)) return latest->prefix;
+  const std::vector<std::string> others = Candidates(latest->state);
   const auto found = std::find_if(others.begin(), others.end(), [&](const std::string& prefix) {
-    return prefix != *latest && CheckpointExists(prefix);
+    return prefix != latest->prefix && CheckpointExists(prefix);
   });
   return found == others.end() ? std::nullopt : std::optional(*found);
 }
@@ -295,7 +299,7 @@ std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log,
     if (named.is_there) ThrowNoneThere(model_dir, named.fault);
     return std::nullopt;
   }
-  if (named.fault.empty()) WarnOfLostNewest(model_dir, candidates.front(), log, older);
+  if (named.fault.empty()) WarnOfLostNewest(model_dir, named.state, candidates.front(), log, older);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const std::string& prefix = candidates[i];
     try {

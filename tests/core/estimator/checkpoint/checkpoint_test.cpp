@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/io/bundle.h"
@@ -73,6 +75,29 @@ TEST_CASE("the state file names checkpoints relative to the folder, which may be
         "all_model_checkpoint_paths: \"model.ckpt-5\"\n");
   std::filesystem::rename(folder.File("a"), folder.File("b"));
   CHECK(TrainTo(LinearModel(), Options(folder.File("b")), 7).global_step == 7);
+}
+
+TEST_CASE("a state file that comes and goes while a run is loaded is read once a load") {
+  TemporaryFolder folder;
+  TrainTo(LinearModel(), Options(folder.path()), 5);
+  const std::string path = CheckpointStatePath(folder.path());
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    while (!done) {
+      std::filesystem::rename(path, path + ".gone");
+      std::filesystem::rename(path + ".gone", path);
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    Log log;
+    const std::optional<SavedState> saved = LoadNewest(folder.path(), log);
+    CHECK(saved.has_value());
+    CHECK(saved->global_step == 5);
+    const std::optional<std::string> latest = LatestRegularCheckpoint(folder.path());
+    if (latest) CHECK(*latest == folder.File("model.ckpt-5"));
+  }
+  done = true;
+  writer.join();
 }
 
 TEST_CASE("the newest keep_checkpoint_max checkpoints are kept, across runs") {
