@@ -481,7 +481,8 @@ std::vector<std::string> SizeFaults(const std::vector<Source>& tree) {
     if (folder.empty() || kFlat.count(folder)) continue;
     const std::string name = BaseName(source.path);
     ++files[folder];
-    ++prefixes[{folder, name.substr(0, name.find_first_of("_."))}];
+    const std::string prefix = name.substr(0, name.find_first_of("_."));
+    if (!StartsWith(BaseName(folder), prefix)) ++prefixes[{folder, prefix}];
   }
   std::vector<std::string> faults;
   for (const auto& [folder, count] : files) {

@@ -35,7 +35,8 @@ struct Source {
 // counterpart.
 [[nodiscard]] std::vector<std::string> LayoutFaults(const std::vector<Source>& tree);
 
-// Finds folders of the stack with too many files, or with too many of one prefix.
+// Finds folders of the stack with too many files, or with too many of one prefix
+// other than the folder's own name.
 [[nodiscard]] std::vector<std::string> SizeFaults(const std::vector<Source>& tree);
 
 // Finds files too long to have one subject, and notes of unfinished work.

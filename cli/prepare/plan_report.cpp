@@ -155,13 +155,13 @@ std::string RowRulesText(const std::optional<RowRules>& rules) {
   if (!rules) return "";
   std::vector<std::string> parts;
   if (rules->admit_after > 1) {
-    parts.push_back(fmt::format("trained from sight {} on", WithCommas(rules->admit_after)));
+    parts.push_back(fmt::format("trained from use {} on", WithCommas(rules->admit_after)));
   }
   if (rules->evict_after_steps) {
     parts.push_back(
-        fmt::format("forgotten after {} steps without one", WithCommas(*rules->evict_after_steps)));
+        fmt::format("forgotten after {} steps without use", WithCommas(*rules->evict_after_steps)));
   }
-  return fmt::format("rows: {}, as every {} steps decide\n", Join(parts, ", "),
+  return fmt::format("rows: {}; decided every {} steps\n", Join(parts, ", "),
                      WithCommas(rules->decides_every));
 }
 

@@ -9,7 +9,7 @@
 #include "cli/job/step_counts.h"
 #include "cli/prepare/plan_layers.h"
 #include "cli/shell/report.h"
-#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_counts.h"
 #include "core/estimator/planned_run.h"
 #include "core/hosts/launch.h"
 #include "core/hosts/shares.h"

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "core/backend/rows/row_counts.h"
 #include "core/backend/rows/row_set.h"
-#include "core/backend/rows/row_sights.h"
 #include "core/backend/rows/row_table.h"
 
 namespace tpuest {
@@ -12,7 +12,7 @@ namespace tpuest {
 const Tensor& VariableStore::Get(const std::string& name) const {
   const auto found = tensors_.find(name);
   Check(found != tensors_.end(), "there is no variable {}", name);
-  BringHome(name);
+  CopyToHost(name);
   return found->second;
 }
 
@@ -37,17 +37,17 @@ void VariableStore::Set(const std::string& name, const Tensor& value) {
 }
 
 const std::map<std::string, Tensor>& VariableStore::tensors() const {
-  BringHome();
+  CopyToHost();
   return tensors_;
 }
 
-void VariableStore::BringHome() const {
-  while (!away_.empty()) BringHome(std::string(*away_.begin()));
+void VariableStore::CopyToHost() const {
+  while (!away_.empty()) CopyToHost(std::string(*away_.begin()));
 }
 
 // The function is const: what a variable is does not change by where it stands. The tensor keeps
 // its address.
-void VariableStore::BringHome(const std::string& name) const {
+void VariableStore::CopyToHost(const std::string& name) const {
   if (!away_.contains(name)) return;
   if (tell_others_ && holder_->OthersHavePartOf(name)) tell_others_(name);
   const Tensor value = holder_->Value(name);
@@ -99,10 +99,10 @@ std::vector<std::shared_ptr<RowTable>> VariableStore::tables() const {
 }
 
 void VariableStore::CountRows(CountedTable table) {
-  const std::string weights = table.sights->table();
+  const std::string weights = table.row_counts->table();
   for (const RowVariable& variable : table.variables) {
     RowWatch& watch = watches_[variable.name];
-    watch.sights = table.sights;
+    watch.row_counts = table.row_counts;
     watch.counts = variable.name == weights;
   }
   counted_[weights] = std::move(table);
@@ -124,12 +124,12 @@ const RowWatch* VariableStore::FindWatch(const std::string& name) const {
 void VariableStore::EndStep(bool applied) {
   for (const auto& [weights, table] : counted_) {
     if (!applied) {
-      table.sights->DropStep();
+      table.row_counts->DropStep();
       continue;
     }
     const auto step = static_cast<int64_t>(Get("global_step").AsDouble(0));
     RowSet* const changed = watches_.at(weights).changed.get();
-    for (const int64_t row : table.sights->EndStep(step)) {
+    for (const int64_t row : table.row_counts->EndStep(step)) {
       if (changed != nullptr) changed->Insert(row);
       for (const RowVariable& variable : table.variables) ForgetRow(variable, table.width, row);
     }

@@ -1,5 +1,6 @@
 #pragma once
-// A Backend is a home that computes: a graph is compiled once for given shapes, then run.
+// A Backend compiles a graph once for given shapes into a Program, which then runs any number of
+// steps.
 
 #include <functional>
 #include <map>
@@ -21,77 +22,79 @@ namespace tpuest {
 
 class Collective;
 
-// Keeps values of variables that are newer than the host's.
+// Holds values of variables that are newer than the host's.
 class VariableHolder {
  public:
   virtual ~VariableHolder() = default;
-  // Of what other processes have a part of: all ask for it at the same place of what they exchange.
+  // Copies a value to the host. If other processes hold a part of it, all processes call this at
+  // the same point of their exchange.
   [[nodiscard]] virtual Tensor Value(const std::string& name) const = 0;
   [[nodiscard]] virtual bool OthersHavePartOf(const std::string& name) const = 0;
 };
 
-// The variables of a run, shared by the programs of all modes. Tensors keep their address until
-// they are replaced by Set under another shape or dtype. A device may hold newer values than the
-// host: they are brought home when somebody asks for them. One thread at a time.
+// The variables of a run, shared by the programs of all modes. A tensor keeps its address until Set
+// replaces it by one of another shape or dtype. A device may hold newer values than the host; they
+// are copied to the host on demand. One thread at a time.
 class VariableStore {
  public:
   [[nodiscard]] bool Has(const std::string& name) const { return tensors_.contains(name); }
-  // Check fails if there is none; of what is kept by rows there is none.
+  // Check fails if there is none, as for variables that are kept by rows.
   [[nodiscard]] const Tensor& Get(const std::string& name) const;
-  // Copies the value in, into the tensor that is there if it fits.
+  // Copies the value, into the existing tensor if it fits.
   void Set(const std::string& name, const Tensor& value);
   [[nodiscard]] const std::map<std::string, Tensor>& tensors() const;
 
   // ---- variables that are kept by rows
-  // From now on those that their graph lets (Variable::by_rows) are.
+  // Keeps variables by rows from now on, if their graph allows it (Variable::by_rows).
   void KeepRows(const RowKeeping& options);
-  // nullptr: none is.
+  // nullptr if no variable is kept by rows.
   [[nodiscard]] const RowKeeping* row_keeping() const { return row_keeping_.get(); }
-  // Takes a table in, which others may share; in the place of one of the same variables.
+  // Adds a table, which other stores may share; replaces a table of the same variables.
   void SetTable(std::shared_ptr<RowTable> table);
-  // Lets go of the table of a variable and its slots, until another is set.
+  // Removes the table of a variable and its slots, until another is set.
   void DropTable(const std::string& name);
-  // The table of a variable; nullptr: it is not kept by rows. It stays where it is when another
-  // table is set for the variable.
+  // The table of a variable; nullptr if it is not kept by rows. The pointer stays valid when
+  // another table is set for the variable.
   [[nodiscard]] const RowColumn* FindRows(const std::string& name) const;
-  // Each once, by the names of their weights.
+  // All tables, in order of the names of their weights.
   [[nodiscard]] std::vector<std::shared_ptr<RowTable>> tables() const;
 
-  // ---- tables whose rows are counted (row_sights.h)
-  // Counts those of a table from now on; in the place of what was known of it.
+  // ---- tables whose rows are counted (row_counts.h)
+  // Counts the rows of a table from now on; replaces its earlier counts.
   void CountRows(CountedTable table);
   // By the names of their weights.
   [[nodiscard]] const std::map<std::string, CountedTable>& counted() const { return counted_; }
 
-  // ---- tables whose changed rows are noted
-  // Notes the rows of a table that change from now on, beside those that are known already.
+  // ---- tables whose changed rows are tracked
+  // Tracks the rows of a table that change from now on, in addition to those already tracked.
   void NoteChanges(NotedTable table);
   // By the names of their weights.
   [[nodiscard]] const std::map<std::string, NotedTable>& noted() const { return noted_; }
 
   // ---- for programs that update tables by rows
-  // nullptr: those of the variable's table are not watched. It stays where it is when they are
-  // watched anew.
+  // nullptr if the variable's table is not watched. The pointer stays valid when the table is
+  // watched again.
   [[nodiscard]] const RowWatch* FindWatch(const std::string& name) const;
-  // A step has updated these tables, or was not applied: counts what it saw, and puts the rows
-  // that are forgotten to their initial values.
+  // Ends a step: if it was applied, counts the rows that it used and resets forgotten rows to their
+  // initial values.
   void EndStep(bool applied);
 
   // ---- for programs on the host, which read and write at the tensors' addresses
-  void BringHome() const;
-  void BringHome(const std::string& name) const;
-  // Says that any value may have been written.
+  // Copies values that a device holds to the host: all, or one.
+  void CopyToHost() const;
+  void CopyToHost(const std::string& name) const;
+  // Notes that any value may have been written.
   void NoteWrites();
 
   // ---- for programs on a device
-  // Goes up when the host's value changes.
+  // A number that grows when the host's value changes.
   [[nodiscard]] uint64_t version(const std::string& name) const { return versions_.at(name); }
-  // The holder has the newest values of these from now on.
+  // Notes that the holder has the newest values of these variables.
   void LeaveWith(std::shared_ptr<VariableHolder> holder, const std::vector<std::string>& names);
   [[nodiscard]] const std::shared_ptr<VariableHolder>& holder() const { return holder_; }
-  // In the chief of a group: called before a variable comes home that other processes have a part
-  // of, so that they bring it home, too.
-  void OnSharedHomecoming(std::function<void(const std::string& name)> tell) {
+  // In the chief of a group: sets the function that is called before a variable is copied to the
+  // host of which other processes hold a part, so that they copy it as well.
+  void OnSharedCopyToHost(std::function<void(const std::string& name)> tell) {
     tell_others_ = std::move(tell);
   }
 
@@ -110,16 +113,15 @@ class VariableStore {
   mutable std::set<std::string> away_;  // the holder's value is the newest
 };
 
-// A FeedSpec says what is fed: a Placeholder and its shape in one replica. `cut`: axis 0 is the
-// batch.
+// A placeholder that is fed, with its shape on one replica. `cut`: axis 0 is the batch.
 struct FeedSpec {
   Value placeholder;
   Shape shape;
   bool cut = true;
-  // Valid: the program is for this value alone, and what is fed later is not looked at. For graphs
-  // in which sizes follow from values (IsSizedByValues).
+  // If valid, the program is compiled for this value only, and values that are fed later are
+  // ignored. For graphs in which sizes depend on values (IsSizedByValues).
   Tensor value = {};
-  // How the cores of a replica share it, in the shape above.
+  // The partition of `shape` over the cores of a replica.
   Partition partition = {};
 };
 
@@ -128,23 +130,22 @@ struct ProgramSpec {
   std::vector<FeedSpec> feeds;
   std::vector<Value> fetches;
   std::vector<Node*> targets;  // run for their effect: a train_op, assignments
-  // A scalar (the loss). Where it is not finite on a replica, or a variable would not be finite
-  // after the step, none of the step's updates is applied and the run ends after that step. Not
-  // valid: updates are applied whatever they write.
+  // A scalar (the loss). If it is not finite on a replica, or a variable would not be finite after
+  // the step, none of the step's updates is applied and the run ends after that step. If it is not
+  // valid, updates are always applied.
   Value guard;
 };
 
-// The precision in which a device multiplies float32: as its makers have it (TPUs and newer GPUs
-// round what they multiply), in three rounded parts, or as float32. XLA's CPU compiler always does
-// the last.
+// Precision of float32 matrix products on a device: the device's default (TPUs and newer GPUs round
+// their inputs), three rounded parts, or full float32. XLA's CPU compiler always uses full float32.
 enum class MatmulPrecision { kDefault, kHigh, kHighest };
 
 struct DeviceOptions {
-  int64_t staging_bytes = int64_t{64} << 20;  // of batches that a replica takes at once
+  int64_t staging_bytes = int64_t{64} << 20;  // of batches that a replica receives per call
   MatmulPrecision matmul_precision = MatmulPrecision::kDefault;
-  // Of the tables of a core. Where they have more, the replicas share their rows.
+  // Bytes of all tables on a core. If they have more, the replicas share their rows.
   int64_t table_bytes = int64_t{8} << 30;
-  // A GPU's programs give the same bits in each run; false: they may be faster.
+  // Whether a GPU's programs must give the same bits in each run; without it they may be faster.
   bool deterministic_ops = true;
 };
 
@@ -153,19 +154,19 @@ struct CompileOptions {
   int partitions = 1;  // cores that share a replica's work on a device; the CPU engine has none
   int threads = 1;     // step threads of this process
   uint64_t seed = 0;   // of random ops
-  // A random op with a seed of its own draws by its name as well: the rule of older runs.
+  // Random ops with a seed of their own also use their name: the rule of older runs.
   bool seeds_by_name = false;
   bool fuse = true;      // off for comparison
   bool cut_rows = true;  // off: every replica is one block
-  // Most steps that a device makes without looking at the host; fewer where the feeds of one
-  // replica need more bytes than may be staged.
+  // Maximum steps that a device runs without the host; fewer if the feeds of one replica need more
+  // bytes than staging_bytes.
   int64_t steps_per_call = 1;
   DeviceOptions device = {};
-  // Gets an event a kernel of the CPU engine; nullptr: nothing is measured.
+  // Gets one event per kernel of the CPU engine; nullptr measures nothing.
   StepTrace* trace = nullptr;
-  // Where the replicas are spread over processes: this one computes its share of them, and has the
-  // fetches of all replicas in the chief alone; elsewhere the others' are those of its first one.
-  // nullptr: all replicas are here.
+  // Set if the replicas are spread over processes: this process computes its share of them. Only
+  // the chief gets the fetches of all replicas; elsewhere the fetches of remote replicas are those
+  // of the first local one. nullptr: all replicas are local.
   Collective* collective = nullptr;
 };
 
@@ -175,8 +176,8 @@ using StepFeeds = std::vector<std::vector<Tensor>>;
 struct StepResult {
   // fetches[i][r]: spec.fetches[i] on replica r.
   std::vector<std::vector<Tensor>> fetches;
-  bool applied = true;  // false: the guard or a variable is not finite
-  // The first variable of the graph that would not be finite; empty where the guard is not.
+  bool applied = true;  // false if the guard or a variable is not finite
+  // The first variable of the graph that would not be finite; empty if the guard is not finite.
   std::string not_finite = {};
 };
 
@@ -191,21 +192,21 @@ struct MemoryUse {
 class Program {
  public:
   virtual ~Program() = default;
-  // Runs as many steps as feeds are given, one after the other; variable updates are visible to the
-  // next step. Fewer results than feeds: the guard stopped it.
+  // Runs one step per entry of `steps`; each step sees the variable updates of the steps before it.
+  // Returns fewer results than steps if the guard stopped the run.
   virtual std::vector<StepResult> Run(std::span<const StepFeeds> steps) = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   // The shapes of spec.fetches, on one replica.
   [[nodiscard]] virtual std::vector<Shape> fetch_shapes() const = 0;
-  // The number of steps that are best given at once; nullopt: it does not matter.
+  // The best number of steps per call of Run; nullopt if it does not matter.
   [[nodiscard]] virtual std::optional<int64_t> steps_per_call() const { return std::nullopt; }
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
-  // Error kUsage, with the node's origin, for what this home cannot do; kResource where the device
-  // has too little memory for it.
+  // Error kUsage, with the node's origin, for what this backend cannot do; kResource if the device
+  // has too little memory.
   [[nodiscard]] virtual std::unique_ptr<Program> Compile(const ProgramSpec& spec,
                                                          const CompileOptions& options,
                                                          VariableStore& variables) = 0;
@@ -213,8 +214,8 @@ class Backend {
   [[nodiscard]] virtual bool keeps_rows() const { return false; }
 };
 
-// The homes of a model's parts: of what stands before and after the device, and of the device's
-// steps. They may be the same.
+// The backends of a model's parts: host pre- and post-processing, and the device program. They may
+// be the same.
 struct Backends {
   Backend& host;
   Backend& device;

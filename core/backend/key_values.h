@@ -1,6 +1,5 @@
 #pragma once
-// What the processes of a client of several devices tell each other by name: a plugin's own way to
-// have them meet.
+// The key-value store through which the processes of a PJRT client find each other.
 
 #include <optional>
 #include <string>
@@ -12,10 +11,10 @@ namespace tpuest {
 class KeyValueStore {
  public:
   virtual ~KeyValueStore() = default;
-  // Error kLost where a process is lost.
+  // Error kLost if a process is lost.
   virtual void Put(std::string_view key, std::string_view value) = 0;
-  // The value, once a process has put it; nullopt after so many seconds without it. 0: at once.
-  // Error kLost where a process is lost.
+  // Waits up to `seconds` (0: not at all) until a process has put the key; nullopt if none has.
+  // Error kLost if a process is lost.
   [[nodiscard]] virtual std::optional<std::string> Get(std::string_view key, double seconds) = 0;
 };
 
@@ -24,8 +23,8 @@ struct PjrtProcesses {
   int rank = 0;
   int size = 1;
   KeyValueStore* keys = nullptr;  // nullptr: there is one process
-  // The processes share one machine, and with it its devices: each takes as many as it needs, by
-  // its rank.
+  // Whether the processes run on one machine and share its devices: each takes as many as it needs,
+  // in order of ranks.
   bool share_machine = false;
 };
 

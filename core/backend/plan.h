@@ -27,11 +27,11 @@ struct RowWatch;
 // A tensor's place in memory, known when the program runs. Valid for the PlanContext's node only.
 struct Buffer {
   int id = -1;
-  // Bytes from one row of the batch to the next if this use is cut into rows, else 0.
+  // Bytes from one row of the batch to the next if this use is cut into rows; otherwise 0.
   size_t row_bytes = 0;
 };
 
-// One call of a kernel: which replica and rows it is about, and where memory is.
+// One call of a kernel: its replica and rows, and the addresses of its buffers.
 class Task {
  public:
   template <class T = void>
@@ -97,11 +97,12 @@ class RowContext {
 
 // Row rules that many ops share.
 
-// The row rule of element-wise ops with NumPy broadcasting: kEach if every input either is cut with
-// the output's rank, has as many rows (and is then cut too), or broadcasts along axis 0; else
+// The row rule of elementwise ops with NumPy broadcasting: kEach if every input is cut with the
+// output's rank, has as many rows (and is then cut as well), or broadcasts along axis 0; otherwise
 // kWhole.
 [[nodiscard]] Rows BroadcastRows(RowContext& context);
-// The row rule of ops on the rows of input 0: kEach if it is cut, all others whole; else kWhole.
+// The row rule of ops on the rows of input 0: kEach if it is cut, with all other inputs whole;
+// otherwise kWhole.
 [[nodiscard]] Rows FirstInputRows(RowContext& context);
 
 class PlanContext {
@@ -125,7 +126,7 @@ class PlanContext {
   [[nodiscard]] virtual DType OutputDType(int i) const = 0;
   // True if the results are cut into rows.
   [[nodiscard]] virtual bool OutputIsCut() const = 0;
-  // The value of input i if it does not change from step to step, else an invalid Tensor.
+  // The value of input i if it does not change from step to step; otherwise an invalid Tensor.
   [[nodiscard]] virtual Tensor Constant(int i) const = 0;
   // False if nothing reads output i: its buffer exists, but it need not be filled.
   [[nodiscard]] virtual bool OutputIsUsed(int i) const = 0;
@@ -135,29 +136,30 @@ class PlanContext {
   [[nodiscard]] virtual Buffer Output(int i) = 0;
   // Memory of its own during the call, aligned to 64 bytes.
   [[nodiscard]] virtual Buffer Scratch(size_t bytes) = 0;
-  // Where the kernel of an op that fills rows up (OpDef::fills_rows) writes how many there are,
-  // int64.
+  // The int64 to which the kernel of a row-filling op (OpDef::fills_rows) writes the number of
+  // rows.
   [[nodiscard]] virtual Buffer RowCount() { return Scratch(sizeof(int64_t)); }
   // Output i may share the memory of input j if nothing reads that later.
   virtual void AllowInPlace(int output, int input) = 0;
   // Output i is input j under another shape: no kernel is needed for it. The op's record says so
   // (OpDef::alias).
   virtual void Alias(int output, int input) = 0;
-  // A function of input i alone (a weight in another layout), computed where input i is, once a
-  // step however many blocks use it. Plans of one program that pass the same key share it. `make`
-  // gets the input's and the result's buffers.
+  // A value that depends only on input i (a weight in another layout), computed once per step where
+  // input i is computed, however many blocks use it. Plans of one program with the same key share
+  // it. `make` gets the buffers of the input and the result.
   virtual Buffer Derived(int input, const std::string& key, size_t bytes,
                          const std::function<Kernel(Buffer in, Buffer out)>& make) = 0;
-  // The variable behind a resource input: its memory, kept by the program's variable store.
+  // The memory of the variable of a resource input, in the program's variable store.
   [[nodiscard]] virtual Buffer VariableInput(int i) = 0;
-  // The same where it is kept by rows, which have no memory that a buffer is; nullptr: it is not.
+  // The table of the variable if it is kept by rows, which no buffer can point to; otherwise
+  // nullptr.
   [[nodiscard]] virtual const RowColumn* RowsInput(int /*i*/) { return nullptr; }
-  // How updates of it are counted; nullptr: they are not.
+  // What is tracked of its updates; nullptr: nothing.
   [[nodiscard]] virtual const RowWatch* WatchInput(int /*i*/) { return nullptr; }
-  // Leaves the kernel. Not called: the op does nothing at run time (Alias).
+  // Sets the kernel. An op that does not call it does nothing at run time (Alias).
   virtual void Run(Kernel kernel) = 0;
-  // Leaves a kernel for elements 0 .. n - 1 that depend on nothing but themselves: what runs once
-  // for all replicas is spread over the threads, in ranges of any size.
+  // Sets a kernel whose elements 0 .. n - 1 are independent of each other. If it runs once for all
+  // replicas, the threads share it in ranges of any size.
   virtual void RunRanges(int64_t n, RangeKernel kernel) {
     Run([n, kernel = std::move(kernel)](const Task& task) { kernel(task, 0, n); });
   }

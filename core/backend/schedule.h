@@ -1,12 +1,13 @@
 #pragma once
-// Second step of compiling for the CPU: says what is computed for each block of rows, each replica,
-// or once, and in what order. (Lowering asks it what is cut into rows.)
+// Second step of compiling for the CPU: decides which nodes run per block of rows, per replica or
+// once, and in which order. (Lowering to StableHLO only uses which values are cut into rows.)
 //
-// Time runs in phases. All blocks of all replicas run a kBlock phase in parallel, one thread a
+// A step runs in phases. All blocks of all replicas run a kBlock phase in parallel, one thread per
 // block; then parts of sums over rows are added; then all replicas run the kReplica phase; then the
-// kGlobal phase runs once. Variables are written when nothing that read their old value is left to
-// do: rows of tables in a kRowUpdate phase, which has all that is computed for them alone, so that
-// a row is still in the cache when it is written; all else in a kUpdate phase.
+// kGlobal phase runs once. Variables are written after everything that reads their old values. Rows
+// of tables are written in a kRowUpdate phase, which also holds the nodes that only these updates
+// need, so that a row is still in the cache when it is written; all other updates run in a kUpdate
+// phase.
 
 #include <cstdint>
 #include <vector>
@@ -25,8 +26,9 @@ struct NodeSchedule {
   std::vector<bool> cut_inputs;  // read by rows
   int stage = 0;                 // within its phase (stages.h); 0 in a kBlock phase
   int lane = -1;                 // within its stage; -1: it runs by itself
-  // What computes each row by itself that a node of its lane has filled up (OpDef::fills_rows):
-  // that node, and the inputs that have a row for each of its. nullptr: it computes all.
+  // For a node that computes row by row on the output of a row-filling node of its lane
+  // (OpDef::fills_rows): that node, and which inputs have one row per filled row. nullptr: it
+  // computes all rows.
   const Node* filled_by = nullptr;
   std::vector<bool> filled_inputs;
   int phase = -1;  // index into Schedule::phases; -1: a source, there from the start
@@ -34,8 +36,8 @@ struct NodeSchedule {
 
 struct Phase {
   Level level = Level::kGlobal;
-  int64_t run_rows = 0;  // kBlock: a block's rows are computed so many at a time, in their order
-  std::vector<Node*> nodes;  // in graph order; but for kBlock by stages, then in graph order
+  int64_t run_rows = 0;  // kBlock: number of a block's rows that are computed together, in order
+  std::vector<Node*> nodes;  // kBlock: in graph order; otherwise by stages, then in graph order
 };
 
 struct Schedule {
@@ -48,8 +50,8 @@ struct Schedule {
   [[nodiscard]] int64_t RowsOf(int64_t block) const {
     return block + 1 < blocks ? block_rows : batch_rows - block * block_rows;
   }
-  // The numbers of rows that a run of a phase may have: whole runs, what is left of a block, and of
-  // the last block, which may be smaller.
+  // The numbers of rows that a run of a phase may have: those of a whole run, of the rest of a
+  // block, and of the rest of the last block, which may be smaller.
   [[nodiscard]] std::vector<int64_t> RunSizesOf(const Phase& phase) const;
 };
 
@@ -57,24 +59,24 @@ struct ScheduleOptions {
   int replicas = 1;
   bool cut_rows = true;
   std::vector<bool> cut_feeds;  // as BoundGraph::feeds
-  // By id; none: no node.
-  // Lookups of rows which other processes have (cpu/row_fetch.h): what needs neither them nor what
-  // they look at comes between the two, so that rows are on their way meanwhile.
+  // Sets of nodes, by id; empty: no node.
+  // Lookups that fetch remote rows (cpu/exchange/row_fetch.h). Nodes that need neither the rows nor
+  // their indices are scheduled while the rows are on their way.
   std::vector<bool> asks = {};
-  // Lookups that may do so in a group. Where rows are heavy all are such, so that the phases, and
-  // with them the runs of a block, are those of the group.
+  // Lookups that would do so in a group. If rows are heavy, these are scheduled like `asks`, so
+  // that the phases, and with them the runs of a block, do not depend on the number of processes.
   std::vector<bool> may_ask = {};
-  // Updates of rows that can be taken back.
+  // Row updates that can be rolled back.
   std::vector<bool> row_updates = {};
 };
 
-// Blocks have at most this many rows; how many follows from the graph and the batch alone. Where a
-// row takes many operations (a large image in a deep network) they have fewer.
+// Maximum rows of a block. The size depends only on the graph and the batch, and is smaller if a
+// row takes many operations (a large image in a deep network).
 inline constexpr int64_t kMaxBlockRows = 64;
 inline constexpr int64_t kMaxHeavyRows = 16;
 inline constexpr int64_t kHeavyRowFlops = int64_t{1} << 27;
-// Rows of a run, if rows are heavy: no value of the phase has more bytes in it, so that what one
-// node leaves is still in the cache when the next one reads it.
+// Maximum bytes of any value of a run, if rows are heavy, so that the output of one node is still
+// in the cache when the next one reads it.
 inline constexpr int64_t kRunBytes = int64_t{1} << 20;
 
 // Error kUsage: feeds that are cut have different numbers of rows, or none; an update writes a

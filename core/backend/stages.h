@@ -1,7 +1,7 @@
 #pragma once
-// Phases that run once (or once a replica) are made of stages, which the step threads may share:
-// the kernels of a stage do not depend on each other, but for those of a lane, which one thread
-// runs one after the other.
+// Phases that run once (or once per replica) consist of stages, which the step threads may share.
+// The kernels of a stage do not depend on each other, except those of a lane, which one thread runs
+// in order.
 //
 //   stage 0   apply a │ gather b ─▶ square ─▶ ... ─▶ scatter b │ gather c ─▶ ... ─▶ scatter c
 //   stage 1   apply step
@@ -17,30 +17,30 @@
 
 namespace tpuest {
 
-// Sets NodeSchedule::stage and lane, and brings the nodes of each phase but kBlock ones into the
-// order of their stages: after what they read in the phase, after their control inputs, and updates
-// of one variable in graph order. A phase whose results are large is taken apart into runs of
-// strands that do not read each other; a strand that is large alone keeps a stage for each node. So
-// results may follow each other in the same memory. Strands that are small, such as the updates of
-// a batch's rows of tables, are lanes where there are several: what one node leaves is still in the
-// cache when the next one reads it.
+// Sets NodeSchedule::stage and lane, and sorts the nodes of each phase except kBlock ones by their
+// stages: after the nodes that they read in the phase, after their control inputs, and updates of
+// one variable in graph order. A phase whose results are large is split into groups of tasks
+// (chains of nodes) that do not read each other, so that results can reuse memory; a task that is
+// large by itself keeps one stage per node. Several small tasks, such as the updates of a batch's
+// rows of tables, become lanes: the output of one node is still in the cache when the next one
+// reads it.
 void FindStages(Schedule& schedule);
 
-// Results of stages that may all be there at once, in bytes, beyond which they are large.
+// Bytes of results that may exist at the same time; a phase with more is large.
 inline constexpr int64_t kLargePhaseBytes = int64_t{16} << 20;
-// Results of a strand that is a lane, at most: what a core's own cache holds.
+// Maximum bytes of results of a task that becomes a lane: the size of a core's own cache.
 inline constexpr int64_t kLaneBytes = int64_t{2} << 20;
 
 // One kernel of a stage.
 struct Work {
   Kernel kernel;
-  RangeKernel ranges;    // the same in ranges of `elements`, or empty
+  RangeKernel ranges;    // the same kernel for ranges of `elements`, or empty
   int64_t elements = 0;  // of the ranges
   int64_t cost = 0;      // elements read and written
   bool alone = false;    // may not run beside others
-  // Of rows that are filled up (NodeSchedule::filled_by): it runs where there are more than `least`
-  // and at most `most`, which is how many it computes.
-  Buffer count = {};  // int64; id -1: it runs in any case
+  // For filled rows (NodeSchedule::filled_by): the kernel computes `most` rows, and runs if `count`
+  // is greater than `least` and at most `most`.
+  Buffer count = {};  // int64; id -1: always runs
   int64_t least = 0;
   int64_t most = 0;
 
@@ -64,29 +64,29 @@ struct WorkPart {
   }
 };
 
-// What one thread runs, in its order.
+// The work of one task, in order.
 using WorkParts = std::vector<WorkPart>;
 
-// The tasks of a stage run one after the other on one thread, or in any order on all of them.
+// The tasks of a stage run in order on one thread or, if it is shared, in any order on all threads.
 struct Stage {
   std::vector<WorkParts> tasks;
   bool shared = false;
 };
 
-// The work of a phase in the making.
+// Collects the work of a phase.
 class StagedWork {
  public:
-  // Three places for kernels that no node asked for by itself: before all stages, before the others
-  // of a node's stage, and behind all of them.
+  // Adds kernels that belong to no node: before all stages, before the other kernels of a stage,
+  // and after all stages.
   void AddFirst(Kernel kernel) { Add(-1, -1, {.kernel = std::move(kernel), .alone = true}); }
   void AddBefore(int stage, Kernel kernel) {
     Add(2 * stage, -1, {.kernel = std::move(kernel), .alone = true});
   }
   void AddLast(Kernel kernel) { Add(INT_MAX, -1, {.kernel = std::move(kernel), .alone = true}); }
-  // Work of a lane stands behind what that lane has; lane -1 is none.
+  // Adds the work of a node to its stage, after the earlier work of its lane; lane -1 is no lane.
   void AddNode(int stage, int lane, Work work) { Add(2 * stage + 1, lane, std::move(work)); }
 
-  // The stages in their order, for so many threads; points into this object.
+  // The stages in order, for `threads` threads. They point into this object.
   [[nodiscard]] std::vector<Stage> Stages(int threads) const;
 
  private:
@@ -98,8 +98,8 @@ class StagedWork {
   void Add(int key, int lane, Work work);
   [[nodiscard]] static bool PaysShared(const std::vector<Lane>& lanes);
 
-  std::map<int, std::vector<Lane>> lanes_;        // by stage, and what stands before and behind
-  std::map<std::pair<int, int>, size_t> places_;  // of the lanes that have a number, by their key
+  std::map<int, std::vector<Lane>> lanes_;        // by stage, with the kernels before and after
+  std::map<std::pair<int, int>, size_t> places_;  // of numbered lanes, by their key
 };
 
 }  // namespace tpuest

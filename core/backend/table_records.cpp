@@ -1,11 +1,11 @@
-#include "core/backend/table_lines.h"
+#include "core/backend/table_records.h"
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
+#include "core/backend/rows/row_counts.h"
 #include "core/backend/rows/row_set.h"
-#include "core/backend/rows/row_sights.h"
 #include "core/backend/rows/row_table.h"
 
 namespace tpuest {
@@ -23,38 +23,38 @@ RowOwners* OwnersOf(const VariableStore& store, const std::string& weights) {
   return rows == nullptr ? nullptr : rows->table->owners().get();
 }
 
-std::vector<int64_t> LinesOf(const std::vector<Sight>& sights) {
+std::vector<int64_t> LinesOf(const std::vector<RowCount>& row_counts) {
   std::vector<int64_t> lines;
-  lines.reserve(sights.size() * Sight::kNumbers);
-  for (const Sight& sight : sights) {
-    const std::array line = sight.Line();
+  lines.reserve(row_counts.size() * RowCount::kNumbers);
+  for (const RowCount& row_count : row_counts) {
+    const std::array line = row_count.Record();
     lines.insert(lines.end(), line.begin(), line.end());
   }
   return lines;
 }
 
 // Of these rows those that are known, or those that are not.
-std::vector<int64_t> Known(const RowSights& sights, const std::vector<int64_t>& rows) {
-  std::vector<Sight> known;
+std::vector<int64_t> Known(const RowCounts& row_counts, const std::vector<int64_t>& rows) {
+  std::vector<RowCount> known;
   for (const int64_t row : rows) {
-    if (const std::optional<Sight> sight = sights.Of(row)) known.push_back(*sight);
+    if (const std::optional<RowCount> row_count = row_counts.Of(row)) known.push_back(*row_count);
   }
   return LinesOf(known);
 }
-std::vector<int64_t> Gone(const RowSights& sights, std::vector<int64_t> rows) {
-  std::erase_if(rows, [&](int64_t row) { return sights.Of(row).has_value(); });
+std::vector<int64_t> Gone(const RowCounts& row_counts, std::vector<int64_t> rows) {
+  std::erase_if(rows, [&](int64_t row) { return row_counts.Of(row).has_value(); });
   return rows;
 }
 
 }  // namespace
 
-size_t NumbersOfLine(RowLines what) {
-  return what == RowLines::kSeen || what == RowLines::kSeenChanged ? Sight::kNumbers : 1;
+size_t NumbersOfRecord(RowRecords what) {
+  return what == RowRecords::kSeen || what == RowRecords::kSeenChanged ? RowCount::kNumbers : 1;
 }
 
-std::vector<int64_t> MergedLines(RowLines what, std::span<const int64_t> a,
-                                 std::span<const int64_t> b) {
-  const size_t numbers = NumbersOfLine(what);
+std::vector<int64_t> MergedRecords(RowRecords what, std::span<const int64_t> a,
+                                   std::span<const int64_t> b) {
+  const size_t numbers = NumbersOfRecord(what);
   std::vector<int64_t> merged;
   merged.reserve(a.size() + b.size());
   while (!a.empty() || !b.empty()) {
@@ -69,80 +69,83 @@ bool IsShared(const VariableStore& store, const std::string& weights) {
   return OwnersOf(store, weights) != nullptr;
 }
 
-std::vector<int64_t> OwnLines(const VariableStore& store, const std::string& weights, RowLines what,
-                              int64_t first, int64_t n) {
+std::vector<int64_t> OwnRecords(const VariableStore& store, const std::string& weights,
+                                RowRecords what, int64_t first, int64_t n) {
   const auto changed = [&] { return store.noted().at(weights).changed->Sorted(first, n); };
-  const auto sights = [&]() -> const RowSights& { return *store.counted().at(weights).sights; };
+  const auto row_counts = [&]() -> const RowCounts& {
+    return *store.counted().at(weights).row_counts;
+  };
   switch (what) {
-    case RowLines::kWritten:
+    case RowRecords::kWritten:
       return TableOf(store, weights).OwnRows(first, n);
-    case RowLines::kChanged:
+    case RowRecords::kChanged:
       return changed();
-    case RowLines::kDropped: {
+    case RowRecords::kDropped: {
       std::vector<int64_t> rows = changed();
       const RowTable& table = TableOf(store, weights);
       std::erase_if(rows, [&](int64_t row) { return table.IsWritten(row); });
       return rows;
     }
-    case RowLines::kSeen:
-      return LinesOf(sights().Sorted(first, n));
-    case RowLines::kSeenChanged:
-      return Known(sights(), sights().changed()->Sorted(first, n));
-    case RowLines::kSeenGone:
-      return Gone(sights(), sights().changed()->Sorted(first, n));
+    case RowRecords::kSeen:
+      return LinesOf(row_counts().Sorted(first, n));
+    case RowRecords::kSeenChanged:
+      return Known(row_counts(), row_counts().changed()->Sorted(first, n));
+    case RowRecords::kSeenGone:
+      return Gone(row_counts(), row_counts().changed()->Sorted(first, n));
   }
   return {};
 }
 
-int64_t CountOwnLines(const VariableStore& store, const std::string& weights, RowLines what) {
-  if (what == RowLines::kSeen) {
-    return static_cast<int64_t>(store.counted().at(weights).sights->size());
+int64_t CountOwnRecords(const VariableStore& store, const std::string& weights, RowRecords what) {
+  if (what == RowRecords::kSeen) {
+    return static_cast<int64_t>(store.counted().at(weights).row_counts->size());
   }
-  const std::vector<int64_t> lines = OwnLines(store, weights, what, 0, INT64_MAX);
-  return static_cast<int64_t>(lines.size() / NumbersOfLine(what));
+  const std::vector<int64_t> lines = OwnRecords(store, weights, what, 0, INT64_MAX);
+  return static_cast<int64_t>(lines.size() / NumbersOfRecord(what));
 }
 
-std::vector<int64_t> AllLines(const VariableStore& store, const std::string& weights, RowLines what,
-                              int64_t first, int64_t n) {
-  std::vector<int64_t> own = OwnLines(store, weights, what, first, n);
+std::vector<int64_t> AllRecords(const VariableStore& store, const std::string& weights,
+                                RowRecords what, int64_t first, int64_t n) {
+  std::vector<int64_t> own = OwnRecords(store, weights, what, first, n);
   RowOwners* const owners = OwnersOf(store, weights);
   if (owners == nullptr) return own;
-  return MergedLines(what, own, owners->Lines(weights, what, first, n));
+  return MergedRecords(what, own, owners->Records(weights, what, first, n));
 }
 
-int64_t CountAllLines(const VariableStore& store, const std::string& weights, RowLines what) {
+int64_t CountAllRecords(const VariableStore& store, const std::string& weights, RowRecords what) {
   RowOwners* const owners = OwnersOf(store, weights);
-  return CountOwnLines(store, weights, what) +
-         (owners == nullptr ? 0 : owners->CountLines(weights, what));
+  return CountOwnRecords(store, weights, what) +
+         (owners == nullptr ? 0 : owners->CountRecords(weights, what));
 }
 
-void PutLines(VariableStore& store, const std::string& weights, RowLines what,
-              std::span<const int64_t> lines) {
-  const size_t numbers = NumbersOfLine(what);
+void PutRecords(VariableStore& store, const std::string& weights, RowRecords what,
+                std::span<const int64_t> lines) {
+  const size_t numbers = NumbersOfRecord(what);
   for (; lines.size() >= numbers; lines = lines.subspan(numbers)) {
     switch (what) {
-      case RowLines::kSeen:
-        store.counted().at(weights).sights->Put(Sight::Of(lines.first<Sight::kNumbers>()));
+      case RowRecords::kSeen:
+        store.counted().at(weights).row_counts->Put(
+            RowCount::Of(lines.first<RowCount::kNumbers>()));
         break;
-      case RowLines::kSeenChanged:
-      case RowLines::kSeenGone:
-        store.counted().at(weights).sights->changed()->Insert(lines[0]);
+      case RowRecords::kSeenChanged:
+      case RowRecords::kSeenGone:
+        store.counted().at(weights).row_counts->changed()->Insert(lines[0]);
         break;
-      case RowLines::kChanged:
+      case RowRecords::kChanged:
         store.noted().at(weights).changed->Insert(lines[0]);
         break;
-      case RowLines::kWritten:
-      case RowLines::kDropped:
+      case RowRecords::kWritten:
+      case RowRecords::kDropped:
         Check(false, "lines of {} that are of its rows' values", weights);
     }
   }
 }
 
-void KeepOwnLines(VariableStore& store, const std::string& weights) {
+void KeepOwnRecords(VariableStore& store, const std::string& weights) {
   const RowTable& table = TableOf(store, weights);
   const auto is_own = [&](int64_t row) { return table.IsOwn(row); };
   const auto counted = store.counted().find(weights);
-  if (counted != store.counted().end()) counted->second.sights->KeepIf(is_own);
+  if (counted != store.counted().end()) counted->second.row_counts->KeepIf(is_own);
   const auto noted = store.noted().find(weights);
   if (noted != store.noted().end()) noted->second.changed->KeepIf(is_own);
 }
@@ -150,7 +153,7 @@ void KeepOwnLines(VariableStore& store, const std::string& weights) {
 void ForgetChanges(VariableStore& store) {
   for (const auto& [weights, table] : store.noted()) table.changed->Clear();
   for (const auto& [weights, table] : store.counted()) {
-    if (table.sights->changed() != nullptr) table.sights->changed()->Clear();
+    if (table.row_counts->changed() != nullptr) table.row_counts->changed()->Clear();
   }
   const RowKeeping* const keeping = store.row_keeping();
   RowOwners* const owners = keeping == nullptr ? nullptr : keeping->owners.get();

@@ -22,8 +22,8 @@ class ThreadTeam {
   [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls work(task, thread) for every task in 0..tasks-1, each on some thread, and returns when
-  // all are done. Where some throw, the others before the first of them are done too, and its
-  // exception is rethrown here.
+  // all are done. If tasks throw, all tasks before the first of these are still run, and its
+  // exception is rethrown.
   void ForEach(int tasks, const std::function<void(int task, int thread)>& work);
 
  private:

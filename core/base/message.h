@@ -34,22 +34,22 @@ class MessageWriter {
     Number(static_cast<uint64_t>(text.size()));
     bytes_ += text;
   }
-  // So many bytes more, for who writes them before the next call.
+  // Appends `bytes` bytes, which the caller fills before the next call.
   [[nodiscard]] char* Room(size_t bytes) {
     bytes_.resize(bytes_.size() + bytes);
     return bytes_.data() + bytes_.size() - bytes;
   }
-  // What Room gave behind this is not used.
+  // Drops the part of the last Room after `end`.
   void EndAt(const char* end) { bytes_.resize(static_cast<size_t>(end - bytes_.data())); }
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  // The bytes, and nothing is left.
+  // Returns the bytes and leaves the writer empty.
   [[nodiscard]] std::string Take() { return std::exchange(bytes_, {}); }
 
  private:
   std::string bytes_;
 };
 
-// Takes from the front. What is not there is a message of another program: Check fails.
+// Reads values from the front. Check fails if a value is missing: the message is another program's.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : left_(bytes) {}

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include "core/backend/rows/row_counts.h"
 #include "core/backend/rows/row_set.h"
-#include "core/backend/rows/row_sights.h"
 #include "core/backend/rows/row_table.h"
 #include "core/graph/flops.h"
 #include "core/kernels/isa/binary.h"
@@ -330,9 +330,9 @@ void PlanScatter(PlanContext& context) {
 // may is noted, where changes are.
 bool Admits(const RowWatch* watch, int64_t row) {
   if (watch == nullptr) return true;
-  if (watch->sights != nullptr) {
-    if (watch->counts) watch->sights->See(row);
-    if (!watch->sights->IsTrained(row)) return false;
+  if (watch->row_counts != nullptr) {
+    if (watch->counts) watch->row_counts->See(row);
+    if (!watch->row_counts->IsTrained(row)) return false;
   }
   if (watch->changed != nullptr) watch->changed->Insert(row);
   return true;

@@ -1,4 +1,4 @@
-// What a job's `tpuest` section sets of the estimator is set for every command that loads the job.
+// The `tpuest` section of a job sets the same estimator options for every command.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -76,7 +76,7 @@ void CheckSection(const std::string& path, const Of& of) {
 
 }  // namespace
 
-TEST_CASE("every key of tpuest that is the estimator's reaches its options") {
+TEST_CASE("every key of tpuest that configures the estimator reaches its options") {
   CheckSection("tpuest.embeddings",
                [](Job& job) { return config::ValueOf(job.estimator.embeddings); });
   CheckSection("tpuest.on_nan", [](Job& job) { return config::ValueOf(job.estimator.on_nan); });

@@ -83,7 +83,7 @@ class CpuProgram final : public Program {
   // Kernels read and write variables at the store's addresses, so values that a device has are
   // brought home first, and the device's copies are old when a program that writes returns.
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
-    variables_.BringHome();
+    variables_.CopyToHost();
     if (gate_) gate_->BeginRun();
     std::vector<StepResult> results;
     for (const StepFeeds& feeds : steps) {
@@ -214,7 +214,7 @@ class CpuProgram final : public Program {
       if (IsOfUpdates(phase) && !(result.applied && guard_holds)) continue;
       RunPhase(p);
     }
-    fetches_->LetGuestsGo();
+    fetches_->ReleaseRemote();
     if (bound_.guard.valid() && !guarded) result.applied = GuardHoldsInAll();
     pass_gate();
     if (gate_ && guarded && result.applied) apply(gate_->AfterUpdates());

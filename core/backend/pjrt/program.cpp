@@ -112,7 +112,7 @@ class DeviceVariables final : public VariableHolder {
 std::shared_ptr<DeviceVariables> CopiesOf(PjrtClient& client, VariableStore& store) {
   auto copies = std::dynamic_pointer_cast<DeviceVariables>(store.holder());
   if (copies == nullptr) {
-    store.BringHome();
+    store.CopyToHost();
     copies = std::make_shared<DeviceVariables>(client);
     store.LeaveWith(copies, {});
   }

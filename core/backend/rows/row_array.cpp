@@ -1,4 +1,4 @@
-#include "core/backend/rows/mapped_rows.h"
+#include "core/backend/rows/row_array.h"
 
 #include <sys/mman.h>
 
@@ -21,19 +21,19 @@ void* Reserve(size_t bytes, bool in_large_pages) {
 
 }  // namespace
 
-MappedRows::MappedRows(int64_t rows, int64_t record_floats)
+RowArray::RowArray(int64_t rows, int64_t record_floats)
     : rows_(rows), record_floats_(record_floats) {
   if (rows_ == 0) return;
   records_ = static_cast<float*>(Reserve(RecordsBytes(), true));
   bits_ = static_cast<uint64_t*>(Reserve(BitsBytes(), false));
 }
 
-MappedRows::~MappedRows() {
+RowArray::~RowArray() {
   if (records_ != nullptr) ::munmap(records_, RecordsBytes());
   if (bits_ != nullptr) ::munmap(bits_, BitsBytes());
 }
 
-MappedRows& MappedRows::operator=(MappedRows&& other) noexcept {
+RowArray& RowArray::operator=(RowArray&& other) noexcept {
   std::swap(rows_, other.rows_);
   std::swap(record_floats_, other.record_floats_);
   std::swap(records_, other.records_);
@@ -41,14 +41,12 @@ MappedRows& MappedRows::operator=(MappedRows&& other) noexcept {
   return *this;
 }
 
-size_t MappedRows::RecordsBytes() const {
+size_t RowArray::RecordsBytes() const {
   return static_cast<size_t>(rows_ * record_floats_) * sizeof(float);
 }
-size_t MappedRows::BitsBytes() const {
-  return static_cast<size_t>(2 * BitWords(rows_) * kWordBytes);
-}
+size_t RowArray::BitsBytes() const { return static_cast<size_t>(2 * BitWords(rows_) * kWordBytes); }
 
-void MappedRows::Prefetch(int64_t row) const {
+void RowArray::Prefetch(int64_t row) const {
   __builtin_prefetch(&bits_[row / kWordBits]);
   PrefetchRow(Record(row), static_cast<int64_t>(sizeof(float)) * record_floats_);
 }

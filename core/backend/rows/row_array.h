@@ -1,6 +1,7 @@
 #pragma once
-// The array layout of a RowTable (row_table.h): a record a row, in pages that the system gives when
-// they are written, and two bits a row: whether it was written, and whether its values are there.
+// The array layout of a RowTable (row_table.h): one record per row, in pages that the system
+// allocates on the first write, and two bits per row: whether it was written, and whether its
+// record holds values.
 
 #include <bit>
 #include <cstddef>
@@ -8,16 +9,16 @@
 
 namespace tpuest {
 
-class MappedRows {
+class RowArray {
  public:
-  MappedRows() = default;  // of no rows
-  // std::bad_alloc where the system has no room for the rows' places.
-  MappedRows(int64_t rows, int64_t record_floats);
-  ~MappedRows();
-  MappedRows(MappedRows&& other) noexcept { *this = static_cast<MappedRows&&>(other); }
-  MappedRows& operator=(MappedRows&& other) noexcept;
+  RowArray() = default;  // of no rows
+  // std::bad_alloc if the system has no address space for the rows.
+  RowArray(int64_t rows, int64_t record_floats);
+  ~RowArray();
+  RowArray(RowArray&& other) noexcept { *this = static_cast<RowArray&&>(other); }
+  RowArray& operator=(RowArray&& other) noexcept;
 
-  // What so many rows take once all pages are written.
+  // The bytes that `rows` rows take once all pages are written.
   [[nodiscard]] static int64_t BytesOf(int64_t rows, int64_t record_bytes) {
     return rows * record_bytes + 2 * BitWords(rows) * kWordBytes;
   }
@@ -35,9 +36,9 @@ class MappedRows {
     ClearBit(bits_, row);
     ClearBit(bits_ + BitWords(rows_), row);
   }
-  // Has a row's record and its bit brought near.
+  // Prefetches a row's record and its bit.
   void Prefetch(int64_t row) const;
-  // Calls fn(row) for each that was written, the smallest first.
+  // Calls fn(row) for each written row in ascending order.
   template <class Fn>
   void ForEachWritten(const Fn& fn) const {
     for (int64_t word = 0; word < BitWords(rows_); ++word) {
@@ -64,7 +65,7 @@ class MappedRows {
   int64_t rows_ = 0;
   int64_t record_floats_ = 0;
   float* records_ = nullptr;
-  uint64_t* bits_ = nullptr;  // which were written, then which are there
+  uint64_t* bits_ = nullptr;  // bits of written rows, then of rows with values
 };
 
 }  // namespace tpuest

@@ -1,14 +1,14 @@
 #pragma once
-// RowSights counts the rows of a table that training sees, and says by these counts which rows are
-// trained and which are forgotten. A step sees the rows that its examples look up, each once.
+// RowCounts counts how many steps used each row of a table, and decides by these counts which rows
+// are trained and which are forgotten. A step uses the rows that its examples look up, each once.
 //
-//   admit_after N        a row is trained once it was seen N - 1 times when it was decided
-//   evict_after_steps K  a row that was not seen for K steps when it was decided is forgotten: it
-//                        reads as its initial value, and its count begins anew
+//   admit_after N        a row is trained if at least N - 1 steps had used it at the decision
+//   evict_after_steps K  a row that no step used for K steps before the decision is forgotten: it
+//                        reads as its initial value, and its count restarts at 0
 //
-// It is decided at the end of each step whose number is a multiple of RowRules::decides_every, and
-// at no other moment. So what is decided follows from the steps alone: not from how the rows are
-// kept, nor from when a run is saved, cut and gone on with.
+// Decisions are made only at the end of each step whose number is a multiple of
+// RowRules::decides_every. They depend only on the steps, and not on the layout of the rows or on
+// when a run is saved, stopped and resumed.
 
 #include <algorithm>
 #include <array>
@@ -32,21 +32,21 @@ struct RowRules {
   int64_t decides_every = 1;  // steps
 };
 
-// What is known of a row that was seen.
-struct Sight {
+// The count of a row that was used.
+struct RowCount {
   int64_t row = 0;
-  int64_t last_step = 0;  // that saw it: the global step that it made
-  uint32_t count = 0;     // of steps; it stops at the largest number
+  int64_t last_step = 0;  // global step after the last step that used it
+  uint32_t count = 0;     // number of steps that used it; saturates
   uint32_t is_trained = 0;
-  bool operator==(const Sight&) const = default;
+  bool operator==(const RowCount&) const = default;
 
-  // The same as a line of numbers: row, count, last step, 1 if it is trained.
+  // The record: row, count, last step, 1 if the row is trained.
   static constexpr size_t kNumbers = 4;
-  [[nodiscard]] std::array<int64_t, kNumbers> Line() const {
+  [[nodiscard]] std::array<int64_t, kNumbers> Record() const {
     return {row, count, last_step, is_trained};
   }
-  // Of numbers that are no line it is another one's.
-  [[nodiscard]] static Sight Of(std::span<const int64_t, kNumbers> line) {
+  // Inverse of Record; clamps numbers that no RowCount has.
+  [[nodiscard]] static RowCount Of(std::span<const int64_t, kNumbers> line) {
     return {.row = line[0],
             .last_step = line[2],
             .count = static_cast<uint32_t>(std::clamp<int64_t>(line[1], 0, UINT32_MAX)),
@@ -54,63 +54,63 @@ struct Sight {
   }
 };
 
-class RowSights {
+class RowCounts {
  public:
-  // `budget`: of the run's tables, which these counts are a part of.
-  RowSights(std::string table, const RowRules& rules, std::shared_ptr<RowBudget> budget);
-  ~RowSights();
-  RowSights(const RowSights&) = delete;
-  RowSights& operator=(const RowSights&) = delete;
+  // `budget` is that of the run's tables; the counts are paid from it.
+  RowCounts(std::string table, const RowRules& rules, std::shared_ptr<RowBudget> budget);
+  ~RowCounts();
+  RowCounts(const RowCounts&) = delete;
+  RowCounts& operator=(const RowCounts&) = delete;
 
   [[nodiscard]] const std::string& table() const { return table_; }
 
   // ---- while a step runs
   // Whether updates may write a row. Any number of threads.
   [[nodiscard]] bool IsTrained(int64_t row) const;
-  // The step sees a row. One thread at a time.
+  // Notes that the step uses a row. One thread at a time.
   void See(int64_t row) { seen_.push_back(row); }
 
   // ---- between steps
-  // The step is not applied: it has seen nothing.
+  // Forgets what the step used, because the step is not applied.
   void DropStep() { seen_.clear(); }
-  // The step made this global step. Returns the rows that are forgotten, the smallest first. Error
-  // kResource, with the sum, where the budget is spent.
+  // Counts the step that ended with this global step. Returns the forgotten rows in ascending
+  // order. Error kResource, with the sum, if the budget is spent.
   [[nodiscard]] std::vector<int64_t> EndStep(int64_t step);
-  // From now on the rows of which more or less is known go into a set; nullptr: into none.
+  // From now on rows whose counts change go into this set; nullptr: into none.
   void NoteChanges(std::shared_ptr<RowSet> changed) { changed_ = std::move(changed); }
   [[nodiscard]] RowSet* changed() const { return changed_.get(); }
-  // What is known of a row.
-  [[nodiscard]] std::optional<Sight> Of(int64_t row) const;
-  // How many rows are known.
-  [[nodiscard]] size_t size() const { return sights_.size(); }
-  // All that is known, the smallest row first; and of rows first .. first + n - 1.
-  [[nodiscard]] std::vector<Sight> Sorted() const { return Sorted(0, INT64_MAX); }
-  [[nodiscard]] std::vector<Sight> Sorted(int64_t first, int64_t n) const;
-  void Set(std::vector<Sight> sights);
-  // Takes this in, in the place of what is known of the row. Error as of EndStep.
-  void Put(const Sight& sight) { At(sight.row) = sight; }
-  // Nothing is known of other rows, nor that they changed.
+  // The count of a row; nullopt if no step used it.
+  [[nodiscard]] std::optional<RowCount> Of(int64_t row) const;
+  // The number of counted rows.
+  [[nodiscard]] size_t size() const { return counts_.size(); }
+  // All counts in ascending order of rows; and those of rows first .. first + n - 1.
+  [[nodiscard]] std::vector<RowCount> Sorted() const { return Sorted(0, INT64_MAX); }
+  [[nodiscard]] std::vector<RowCount> Sorted(int64_t first, int64_t n) const;
+  void Set(std::vector<RowCount> row_counts);
+  // Replaces the count of a row. Errors as EndStep.
+  void Put(const RowCount& row_count) { At(row_count.row) = row_count; }
+  // Drops the counts of all other rows, without noting them as changed.
   void KeepIf(const std::function<bool(int64_t row)>& keeps);
 
  private:
   [[nodiscard]] size_t SlotOf(int64_t row) const;
-  // What is known of a row; of one that is new, nothing yet.
-  [[nodiscard]] Sight& At(int64_t row);
+  // The count of a row; inserts 0 for a new row.
+  [[nodiscard]] RowCount& At(int64_t row);
   void Count(int64_t row, int64_t step);
-  // Has slots for so many rows, and each known row in its own.
+  // Rebuilds the index with slots for `rows` rows.
   void Index(size_t rows);
   void Pay(int64_t bytes);
   [[nodiscard]] std::vector<int64_t> Forget(int64_t step);
-  void Erase(const std::function<bool(const Sight&)>& is_gone);
+  void Erase(const std::function<bool(const RowCount&)>& is_gone);
 
   const std::string table_;
   const RowRules rules_;
   const std::shared_ptr<RowBudget> budget_;
   int64_t paid_ = 0;
   std::shared_ptr<RowSet> changed_;
-  std::vector<int64_t> seen_;             // by the step that runs
-  std::vector<Sight> sights_;             // in the order in which rows came
-  std::vector<uint32_t> slots_;           // an open-addressing index: place + 1 in sights_, or 0
+  std::vector<int64_t> seen_;             // rows that the current step used
+  std::vector<RowCount> counts_;          // in order of insertion
+  std::vector<uint32_t> slots_;           // an open-addressing index: place + 1 in counts_, or 0
   mutable std::vector<uint32_t> sorted_;  // places in the order of their rows, while asked for
 };
 

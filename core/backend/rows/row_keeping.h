@@ -1,6 +1,6 @@
 #pragma once
-// How the tables of a run are kept by rows (row_table.h), which of them a variable is, and of which
-// the rows are counted (row_sights.h) or those that change are noted (row_set.h).
+// Options of tables that are kept by rows (row_table.h), the variables of a table, and what is
+// tracked per table: row counts (row_counts.h) and changed rows (row_set.h).
 
 #include <atomic>
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace tpuest {
 
 class RowOwners;
 class RowSet;
-class RowSights;
+class RowCounts;
 class RowTable;
 
-// The bytes that all tables of a run may hold, and those that they do.
+// The bytes that all tables of a run may hold, and the bytes that they hold.
 struct RowBudget {
   int64_t most = INT64_MAX;
   std::atomic<int64_t> held = 0;
@@ -25,12 +25,12 @@ struct RowBudget {
 
 enum class RowLayout { kAuto, kArray, kIndex };
 
-// How the tables of a run are kept.
+// Options of all tables of a run.
 struct RowKeeping {
   RowLayout layout = RowLayout::kAuto;
   std::shared_ptr<RowBudget> budget = std::make_shared<RowBudget>();
-  // Of a group whose processes share tables that have more bytes than these, with all rows and
-  // slots; it keeps the others whole.
+  // The processes of a group share tables of more than `least_shared` bytes (all rows, with slots);
+  // each process holds smaller tables whole.
   std::shared_ptr<RowOwners> owners = nullptr;
   int64_t least_shared = 0;
 };
@@ -41,7 +41,8 @@ struct RowColumn {
   int column = 0;
 };
 
-// Draws n elements of a variable's initial value from each of `firsts` on, one behind the other.
+// Computes n elements of a variable's initial value from each of `firsts` on, one run after
+// another.
 using RowDraw = std::function<void(std::span<const uint64_t> firsts, int64_t n, float* to)>;
 
 // One of the variables of a table.
@@ -56,7 +57,7 @@ struct RowVariable {
   }
 };
 
-// A table, kept by rows or whole, of which it is known which rows have changed since some moment.
+// A table, kept by rows or whole, whose changed rows are tracked since some moment.
 struct NotedTable {
   std::shared_ptr<RowSet> changed;
   std::vector<std::string> variables;  // the weights first
@@ -64,18 +65,18 @@ struct NotedTable {
 
 // A table, kept by rows or whole, whose rows are counted.
 struct CountedTable {
-  std::shared_ptr<RowSights> sights;
+  std::shared_ptr<RowCounts> row_counts;
   int64_t rows = 0;
   int64_t width = 0;
   std::vector<RowVariable> variables;  // the weights first
 };
 
-// How a variable of a table is watched that is updated by rows. What its weights' updates write is
-// what is seen of the table, and what changes: slots are written beside them.
+// What is tracked of a variable that is updated by rows. Updates of the weights stand for the whole
+// table: slots are written together with them.
 struct RowWatch {
-  std::shared_ptr<RowSights> sights;  // nullptr: rows are not counted
-  std::shared_ptr<RowSet> changed;    // of the weights alone; nullptr: changes are not noted
-  bool counts = false;                // it is the weights
+  std::shared_ptr<RowCounts> row_counts;  // nullptr: rows are not counted
+  std::shared_ptr<RowSet> changed;        // only for the weights; nullptr: changes are not tracked
+  bool counts = false;                    // it is the weights
 };
 
 }  // namespace tpuest

@@ -1,6 +1,6 @@
 #pragma once
-// Rows of one variable of a table in a message: for each a byte, 1 where it is written, then the
-// values of those that are.
+// Rows of one variable of a table in a message: a byte per row, 1 if it is written, then the values
+// of the written rows.
 
 #include <cstdint>
 #include <cstring>
@@ -12,12 +12,12 @@
 
 namespace tpuest {
 
-// At most, of each row.
+// The most bytes that a row takes.
 inline size_t BytesOfPutRow(int64_t width) {
   return 1 + static_cast<size_t>(width) * sizeof(float);
 }
 
-// Those of a table that are written here.
+// Appends these rows of a table, with the values of those that were written here.
 inline void PutRows(MessageWriter& message, const RowTable& table, int column,
                     std::span<const int64_t> rows) {
   const size_t bytes = static_cast<size_t>(table.width()) * sizeof(float);
@@ -34,9 +34,10 @@ inline void PutRows(MessageWriter& message, const RowTable& table, int column,
   message.EndAt(values);
 }
 
-// Takes as many rows as PutRows has put; the i-th is row `place(i)` of `rows`, which has room.
+// Reads the `count` rows that PutRows appended; the i-th becomes row `place(i)` of `rows`, which
+// has been resized.
 template <class PlaceFn>
-void TakeRows(MessageReader& message, size_t count, int64_t width, GuestRows& rows,
+void TakeRows(MessageReader& message, size_t count, int64_t width, RemoteRows& rows,
               const PlaceFn& place) {
   const auto n = static_cast<size_t>(width);
   for (size_t i = 0; i < count; ++i) rows.written[place(i)] = message.Number<uint8_t>();

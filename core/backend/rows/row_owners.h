@@ -1,7 +1,7 @@
 #pragma once
-// Where the processes of a group share a table that is kept by rows (row_table.h), each row has one
-// owner, which alone holds and updates it. What a step looks up of others' rows comes as guests of
-// that step (cpu/row_fetch.h); between steps the chief reads any row, as if it held all.
+// The owners of the rows of a table that the processes of a group share (row_table.h). Only the
+// owner of a row holds and updates it. A step fetches the remote rows that it looks up
+// (cpu/exchange/row_fetch.h); between steps the chief reads any row as if it held all of them.
 
 #include <algorithm>
 #include <bit>
@@ -12,23 +12,23 @@
 
 namespace tpuest {
 
-// How rows are dealt out, as TensorFlow's partition_strategy: kMod gives row r to process r modulo
-// their number, kDiv runs of as many rows to each.
+// How rows are partitioned, as TensorFlow's partition_strategy: kMod gives row r to process
+// r % processes, kDiv gives each process one run of equally many rows.
 enum class RowDeal { kMod, kDiv };
 
-// What is known of the rows of a table, in lines of numbers of which the first is the row's: of
-// those that
-enum class RowLines : int32_t {
-  kWritten,      // are written: it alone
-  kChanged,      // are noted as changed: it alone
-  kDropped,      // are noted as changed and not written: it alone
-  kSeen,         // are counted: all numbers of a Sight (row_sights.h)
-  kSeenChanged,  // are counted, and otherwise than when changes were last forgotten: as kSeen
-  kSeenGone      // were counted then, and no longer: it alone
+// Kinds of per-row metadata. A record is a list of integers that begins with the row number; most
+// kinds have only the row number.
+enum class RowRecords : int32_t {
+  kWritten,      // written rows
+  kChanged,      // changed rows
+  kDropped,      // changed rows that are not written (any more)
+  kSeen,         // counted rows, with all numbers of a RowCount (row_counts.h)
+  kSeenChanged,  // rows whose count has changed since changes were last forgotten, as kSeen
+  kSeenGone      // rows that were counted then and are no longer counted
 };
 
-// row % n, without the division where n is a power of two: it is asked several times of each row
-// that a step looks up. `row` is not negative.
+// row % n, without a division if n is a power of two: a step calls it several times for each row
+// that it looks up. `row` is not negative.
 inline int64_t RowModulo(int64_t row, int64_t n) {
   return (n & (n - 1)) == 0 ? row & (n - 1) : row % n;
 }
@@ -43,7 +43,7 @@ struct OwnedRows {
     return row >= first && row < end && (step == 1 || RowModulo(row, step) == first);
   }
   [[nodiscard]] int64_t count() const { return end <= first ? 0 : (end - first - 1) / step + 1; }
-  // Which of them a row of theirs is, and the row that this is.
+  // The index of a row among these rows, and the row of an index.
   [[nodiscard]] int64_t PlaceOf(int64_t row) const {
     const auto n = static_cast<uint64_t>(step);
     return (n & (n - 1)) == 0 ? (row - first) >> std::countr_zero(n) : (row - first) / step;
@@ -61,28 +61,29 @@ class RowOwners {
 
   [[nodiscard]] int processes() const { return processes_; }
   [[nodiscard]] int rank() const { return rank_; }
-  // The process that has a row of a table of `rows`.
+  // The process that owns a row of a table of `rows` rows.
   [[nodiscard]] int OwnerOf(int64_t row, int64_t rows) const {
     if (deal_ == RowDeal::kMod) return static_cast<int>(RowModulo(row, processes_));
     return static_cast<int>(row / ((rows + processes_ - 1) / processes_));
   }
-  // Those of this process.
+  // The rows of this process.
   [[nodiscard]] OwnedRows Owned(int64_t rows) const {
     if (deal_ == RowDeal::kMod) return {rank_, rows, processes_};
     const int64_t run = (rows + processes_ - 1) / processes_;
     return {rank_ * run, std::min(rows, (rank_ + 1) * run), 1};
   }
 
-  // What the others have; in the chief, while they wait for it. Error kLost.
-  // Their lines of a table for rows first .. first + n - 1, one behind the other, the smallest row
-  // first; and how many there are for all rows.
-  [[nodiscard]] virtual std::vector<int64_t> Lines(const std::string& table, RowLines what,
-                                                   int64_t first, int64_t n) = 0;
-  [[nodiscard]] virtual int64_t CountLines(const std::string& table, RowLines what) = 0;
-  // They forget which rows have changed.
+  // The functions below read the other processes' rows. Only the chief calls them, while the other
+  // processes wait for it. Error kLost if a process is lost.
+  // The other processes' records of a table for rows first .. first + n - 1, concatenated in
+  // ascending order of rows; and the number of records for all rows.
+  [[nodiscard]] virtual std::vector<int64_t> Records(const std::string& table, RowRecords what,
+                                                     int64_t first, int64_t n) = 0;
+  [[nodiscard]] virtual int64_t CountRecords(const std::string& table, RowRecords what) = 0;
+  // Makes the other processes forget which rows have changed.
   virtual void ForgetChanges() = 0;
-  // Rows of theirs of one variable, [rows.size(), width], which gets the values of those that are
-  // written: says of which.
+  // Copies the written rows among `rows` of one variable to [rows.size(), width], and returns for
+  // each row whether it is written.
   [[nodiscard]] virtual std::vector<bool> Read(const std::string& variable, int64_t table_rows,
                                                std::span<const int64_t> rows, int64_t width,
                                                float* to) = 0;

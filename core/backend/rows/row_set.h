@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of rows, each once. One thread at a time.
+// A set of row numbers. One thread at a time.
 
 #include <algorithm>
 #include <bit>
@@ -33,7 +33,7 @@ class RowSet {
     Index(4 * (rows_.size() + kFewest));
   }
   [[nodiscard]] std::vector<int64_t> Sorted() const { return Sorted(0, INT64_MAX); }
-  // Those among first .. first + n - 1.
+  // The rows among first .. first + n - 1.
   [[nodiscard]] std::vector<int64_t> Sorted(int64_t first, int64_t n) const {
     std::vector<int64_t> rows;
     std::copy_if(rows_.begin(), rows_.end(), std::back_inserter(rows),
@@ -44,7 +44,7 @@ class RowSet {
 
  private:
   static constexpr size_t kFewest = 64;
-  // Has at least so many slots, and each row in its own.
+  // Rebuilds the index with at least `slots` slots.
   void Index(size_t slots) {
     slots_.assign(std::bit_ceil(slots), 0);
     for (size_t i = 0; i < rows_.size(); ++i) {
@@ -53,7 +53,7 @@ class RowSet {
     }
   }
 
-  std::vector<int64_t> rows_;    // in the order in which they came
+  std::vector<int64_t> rows_;    // in order of insertion
   std::vector<uint32_t> slots_;  // place + 1 in rows_, or 0
 };
 

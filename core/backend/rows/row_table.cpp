@@ -19,7 +19,7 @@ constexpr int64_t kMostArrayBytes = int64_t{256} << 20;  // of a table whose lay
 constexpr int64_t kSlabBytes = int64_t{1} << 20;
 constexpr size_t kFirstSlots = 1024;
 constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
-constexpr size_t kFewestGuests = 64;
+constexpr size_t kFewestRemote = 64;
 constexpr size_t kAhead = kRowsAhead;
 
 int64_t SlabRecords(int64_t record_bytes) {
@@ -49,7 +49,7 @@ RowLayout RowTable::LayoutOf(int64_t rows, int64_t record_bytes, RowLayout asked
 }
 
 int64_t RowTable::BytesOf(int64_t rows, int64_t written, int64_t record_bytes, RowLayout layout) {
-  if (layout == RowLayout::kArray) return MappedRows::BytesOf(rows, record_bytes);
+  if (layout == RowLayout::kArray) return RowArray::BytesOf(rows, record_bytes);
   const int64_t records = SlabRecords(record_bytes);
   const int64_t slabs = (written + records - 1) / records;
   return slabs * SlabBytes(record_bytes) + SlotsFor(written) * 4;
@@ -71,7 +71,7 @@ RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variabl
   Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
   Pay(BytesOf(budgeted_rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
-    array_ = MappedRows(rows_, record_floats_);
+    array_ = RowArray(rows_, record_floats_);
   } else {
     slab_records_ = SlabRecords(record_bytes_);
     slots_.assign(kFirstSlots, 0);
@@ -244,12 +244,12 @@ void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const 
       ReadRow(column, rows[i], place, to, drawn);
       continue;
     }
-    const int64_t guest = column == 0 ? GuestAt(rows[i]) : -1;
+    const int64_t guest = column == 0 ? RemoteAt(rows[i]) : -1;
     if (guest < 0) {
       asked.push_back(rows[i]);
       places.push_back(place);
-    } else if (guests_.written[static_cast<size_t>(guest)] != 0) {
-      std::copy_n(guests_.values.data() + guest * width_, width_, to + place * width_);
+    } else if (remote_.written[static_cast<size_t>(guest)] != 0) {
+      std::copy_n(remote_.values.data() + guest * width_, width_, to + place * width_);
     } else {
       drawn.Add(rows[i] * width_, place);
     }
@@ -304,50 +304,50 @@ void RowTable::Deal(const PassOnFn& pass_on) {
 }
 
 void RowTable::Shrink() {
-  MappedRows own(owned_.count(), record_floats_);
+  RowArray own(owned_.count(), record_floats_);
   array_.ForEachWritten([&](int64_t row) {
     const int64_t place = owned_.PlaceOf(row);
     std::copy_n(array_.Record(row), record_floats_, own.Record(place));
     own.SetWritten(place);
   });
-  const int64_t bytes = paid_ - MappedRows::BytesOf(own.rows(), record_bytes_);
+  const int64_t bytes = paid_ - RowArray::BytesOf(own.rows(), record_bytes_);
   budget_->held -= bytes;
   paid_ -= bytes;
   array_ = std::move(own);
 }
 
-size_t RowTable::GuestSlot(int64_t row) const {
-  return FindSlot(row, guest_slots_, [this](uint32_t place) { return guests_.rows[place]; });
+size_t RowTable::RemoteSlot(int64_t row) const {
+  return FindSlot(row, remote_slots_, [this](uint32_t place) { return remote_.rows[place]; });
 }
 
-void RowTable::AddGuest(int64_t row) {
-  const size_t n = guests_.rows.size();
-  if (2 * (n + 1) > guest_slots_.size()) {
-    guest_slots_.assign(std::bit_ceil(4 * (n + kFewestGuests)), 0);
+void RowTable::AddRemote(int64_t row) {
+  const size_t n = remote_.rows.size();
+  if (2 * (n + 1) > remote_slots_.size()) {
+    remote_slots_.assign(std::bit_ceil(4 * (n + kFewestRemote)), 0);
     for (size_t i = 0; i < n; ++i) {
-      guest_slots_[GuestSlot(guests_.rows[i])] = static_cast<uint32_t>(i + 1);
+      remote_slots_[RemoteSlot(remote_.rows[i])] = static_cast<uint32_t>(i + 1);
     }
   }
-  uint32_t& slot = guest_slots_[GuestSlot(row)];
+  uint32_t& slot = remote_slots_[RemoteSlot(row)];
   if (slot != 0) return;
-  guests_.rows.push_back(row);
+  remote_.rows.push_back(row);
   slot = static_cast<uint32_t>(n + 1);
 }
 
 // Their memory is for the next ones.
-void RowTable::LetGuestsGo() {
-  if (guests_.rows.empty()) return;
-  guests_.rows.clear();
-  std::fill(guest_slots_.begin(), guest_slots_.end(), 0);
+void RowTable::ReleaseRemote() {
+  if (remote_.rows.empty()) return;
+  remote_.rows.clear();
+  std::fill(remote_slots_.begin(), remote_slots_.end(), 0);
 }
 
-int64_t RowTable::GuestAt(int64_t row) const {
-  if (guests_.rows.empty()) return -1;
-  return int64_t{guest_slots_[GuestSlot(row)]} - 1;
+int64_t RowTable::RemoteAt(int64_t row) const {
+  if (remote_.rows.empty()) return -1;
+  return int64_t{remote_slots_[RemoteSlot(row)]} - 1;
 }
 
-GuestRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
-  GuestRows found{.rows = std::move(rows), .written = {}, .values = {}};
+RemoteRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
+  RemoteRows found{.rows = std::move(rows), .written = {}, .values = {}};
   const size_t n = found.rows.size();
   found.written.resize(n);
   found.values.reserve(n * static_cast<size_t>(width_));
@@ -406,7 +406,7 @@ void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const 
   ReadHere(column, first, n, to);
   if (!is_dealt_) return;
   const std::vector<int64_t> rows =
-      owners_->Lines(variables_.front().name, RowLines::kWritten, first, n);
+      owners_->Records(variables_.front().name, RowRecords::kWritten, first, n);
   if (rows.empty()) return;
   std::vector<int64_t> places;
   for (const int64_t row : rows) places.push_back(row - first);
@@ -463,7 +463,7 @@ std::vector<int64_t> RowTable::WrittenRows() const {
   if (!is_dealt_) return rows;
   const auto own = static_cast<int64_t>(rows.size());
   const std::vector<int64_t> others =
-      owners_->Lines(variables_.front().name, RowLines::kWritten, 0, rows_);
+      owners_->Records(variables_.front().name, RowRecords::kWritten, 0, rows_);
   rows.insert(rows.end(), others.begin(), others.end());
   std::inplace_merge(rows.begin(), rows.begin() + own, rows.end());
   return rows;

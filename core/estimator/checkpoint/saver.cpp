@@ -46,7 +46,7 @@
 #include <set>
 #include <utility>
 
-#include "core/backend/table_lines.h"
+#include "core/backend/table_records.h"
 #include "core/base/process/files.h"
 #include "core/base/process/mounted.h"
 #include "core/estimator/checkpoint/rows/row_entries.h"

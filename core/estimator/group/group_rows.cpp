@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "core/backend/rows/guest_rows.h"
-#include "core/backend/table_lines.h"
+#include "core/backend/rows/row_message.h"
+#include "core/backend/table_records.h"
 #include "core/estimator/checkpoint/rows/row_tables.h"
 
 namespace tpuest {
@@ -100,14 +100,14 @@ std::vector<std::string> SharedTables(const VariableStore& store) {
 }
 
 // What is counted and noted of a table's rows.
-std::vector<RowLines> Watched(const VariableStore& store, const std::string& weights) {
+std::vector<RowRecords> Watched(const VariableStore& store, const std::string& weights) {
   const bool is_counted = store.counted().contains(weights);
   const bool is_noted = store.noted().contains(weights);
-  std::vector<RowLines> watched;
-  if (is_counted) watched.push_back(RowLines::kSeen);
-  if (is_counted && is_noted) watched.push_back(RowLines::kSeenChanged);
-  if (is_counted && is_noted) watched.push_back(RowLines::kSeenGone);
-  if (is_noted) watched.push_back(RowLines::kChanged);
+  std::vector<RowRecords> watched;
+  if (is_counted) watched.push_back(RowRecords::kSeen);
+  if (is_counted && is_noted) watched.push_back(RowRecords::kSeenChanged);
+  if (is_counted && is_noted) watched.push_back(RowRecords::kSeenGone);
+  if (is_noted) watched.push_back(RowRecords::kChanged);
   return watched;
 }
 
@@ -128,20 +128,20 @@ void TakePieces(Group& group, RowTable& table) {
 
 }  // namespace
 
-std::vector<int64_t> GroupRows::Lines(const std::string& table, RowLines what, int64_t first,
-                                      int64_t n) {
+std::vector<int64_t> GroupRows::Records(const std::string& table, RowRecords what, int64_t first,
+                                        int64_t n) {
   Check(group_.is_chief(), "a worker asks for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
-  GiveOrder(group_, RowLinesOrder{.table = table, .what = what, .first = first, .count = n});
+  GiveOrder(group_, RowRecordsOrder{.table = table, .what = what, .first = first, .count = n});
   std::vector<int64_t> all;
   for (int rank = 1; rank < group_.size(); ++rank) {
     const std::string report = group_.Receive(rank, Channel::kReports);
-    all = MergedLines(what, all, MessageReader(report).List<int64_t>());
+    all = MergedRecords(what, all, MessageReader(report).List<int64_t>());
   }
   return all;
 }
 
-int64_t GroupRows::CountLines(const std::string& table, RowLines what) {
+int64_t GroupRows::CountRecords(const std::string& table, RowRecords what) {
   Check(group_.is_chief(), "a worker asks for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
   GiveOrder(group_, CountLinesOrder{.table = table, .what = what});
@@ -180,7 +180,7 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
     if (part.rows.empty()) continue;
     const std::string report = group_.Receive(rank, Channel::kReports);
     MessageReader reader(report);
-    GuestRows found{.rows = part.rows, .written = {}, .values = {}};
+    RemoteRows found{.rows = part.rows, .written = {}, .values = {}};
     found.Resize(width);
     TakeRows(reader, found.rows.size(), width, found, [](size_t i) { return i; });
     for (size_t i = 0; i < part.places.size(); ++i) {
@@ -240,10 +240,10 @@ void TakeRows(Group& group, const Graph& graph, VariableStore& store) {
 void DealLines(Group& group, VariableStore& store) {
   for (const std::string& weights : SharedTables(store)) {
     const RowTable& table = TableOf(store, weights);
-    for (const RowLines what : Watched(store, weights)) {
+    for (const RowRecords what : Watched(store, weights)) {
       PiecesByOwner<LinesPiece> pieces(group);
-      const std::vector<int64_t> lines = OwnLines(store, weights, what, 0, table.rows());
-      const size_t numbers = NumbersOfLine(what);
+      const std::vector<int64_t> lines = OwnRecords(store, weights, what, 0, table.rows());
+      const size_t numbers = NumbersOfRecord(what);
       for (size_t at = 0; at < lines.size(); at += numbers) {
         if (table.IsOwn(lines[at])) continue;
         pieces.Add(table.owners()->OwnerOf(lines[at], table.rows()),
@@ -251,18 +251,18 @@ void DealLines(Group& group, VariableStore& store) {
       }
       pieces.End();
     }
-    KeepOwnLines(store, weights);
+    KeepOwnRecords(store, weights);
   }
 }
 
 void TakeLines(Group& group, VariableStore& store) {
   for (const std::string& weights : SharedTables(store)) {
-    for (const RowLines what : Watched(store, weights)) {
+    for (const RowRecords what : Watched(store, weights)) {
       while (true) {
         const std::string bytes = group.Receive(0, Channel::kOrders);
         const auto lines = MessageReader(bytes).List<int64_t>();
         if (lines.empty()) break;
-        PutLines(store, weights, what, lines);
+        PutRecords(store, weights, what, lines);
       }
     }
   }
@@ -270,10 +270,10 @@ void TakeLines(Group& group, VariableStore& store) {
 
 bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store) {
   MessageWriter report;
-  if (const auto* const asked = std::get_if<RowLinesOrder>(&order)) {
-    report.List(OwnLines(store, asked->table, asked->what, asked->first, asked->count));
+  if (const auto* const asked = std::get_if<RowRecordsOrder>(&order)) {
+    report.List(OwnRecords(store, asked->table, asked->what, asked->first, asked->count));
   } else if (const auto* const counted = std::get_if<CountLinesOrder>(&order)) {
-    report.Number(CountOwnLines(store, counted->table, counted->what));
+    report.Number(CountOwnRecords(store, counted->table, counted->what));
   } else if (std::holds_alternative<ForgetChangesOrder>(order)) {
     ForgetChanges(store);
     return true;

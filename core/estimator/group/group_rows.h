@@ -4,10 +4,10 @@
 //   Start, Evaluate, Predict   the chief deals the rows of its tables out: each worker makes the
 //                              tables that the chief has, and gets its own rows in pieces; for
 //                              training also what is counted and noted of them
-//   Steps, Batch               rows of others are guests (core/backend/cpu/exchange/row_fetch.h);
+//   Steps, Batch               rows of others are remote (core/backend/cpu/exchange/row_fetch.h);
 //   each
 //                              process counts and notes its own
-//   RowLines, CountLines, RowValues
+//   RowRecords, CountRecords, RowValues
 //                              between those, the chief reads rows of the workers, and what is
 //                              known of them: for a checkpoint, an export, a batch that it runs
 //                              alone
@@ -32,9 +32,9 @@ class GroupRows final : public RowOwners {
   GroupRows(Group& group, RowDeal deal)
       : RowOwners(group.size(), group.rank(), deal), group_(group) {}
 
-  [[nodiscard]] std::vector<int64_t> Lines(const std::string& table, RowLines what, int64_t first,
-                                           int64_t n) override;
-  [[nodiscard]] int64_t CountLines(const std::string& table, RowLines what) override;
+  [[nodiscard]] std::vector<int64_t> Records(const std::string& table, RowRecords what,
+                                             int64_t first, int64_t n) override;
+  [[nodiscard]] int64_t CountRecords(const std::string& table, RowRecords what) override;
   void ForgetChanges() override;
   [[nodiscard]] std::vector<bool> Read(const std::string& variable, int64_t table_rows,
                                        std::span<const int64_t> rows, int64_t width,

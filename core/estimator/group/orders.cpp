@@ -11,13 +11,13 @@ namespace {
 enum class OrderKind : int32_t {
   kStart,
   kSteps,
-  kBringHome,
+  kCopyToHost,
   kCompare,
   kEvaluate,
   kPredict,
   kBatch,
   kEndBatches,
-  kRowLines,
+  kRowRecords,
   kCountLines,
   kRowValues,
   kSeesFolder,
@@ -84,8 +84,8 @@ void Write(OrderWriter& writer, const StepsOrder& order) {
   writer.Position(order.after);
 }
 
-void Write(OrderWriter& writer, const BringHomeOrder& order) {
-  writer.Number(OrderKind::kBringHome);
+void Write(OrderWriter& writer, const CopyToHostOrder& order) {
+  writer.Number(OrderKind::kCopyToHost);
   writer.Text(order.variable);
 }
 
@@ -119,8 +119,8 @@ void Write(OrderWriter& writer, const EndBatchesOrder& /*order*/) {
   writer.Number(OrderKind::kEndBatches);
 }
 
-void Write(OrderWriter& writer, const RowLinesOrder& order) {
-  writer.Number(OrderKind::kRowLines);
+void Write(OrderWriter& writer, const RowRecordsOrder& order) {
+  writer.Number(OrderKind::kRowRecords);
   writer.Text(order.table);
   writer.Number(order.what);
   writer.Number(order.first);
@@ -200,8 +200,8 @@ TrainOrder Read(OrderReader& reader) {
       order.after = reader.Position();
       return order;
     }
-    case OrderKind::kBringHome:
-      return BringHomeOrder{.variable = std::string(reader.Text())};
+    case OrderKind::kCopyToHost:
+      return CopyToHostOrder{.variable = std::string(reader.Text())};
     case OrderKind::kCompare:
       return CompareOrder();
     case OrderKind::kEvaluate: {
@@ -228,16 +228,16 @@ TrainOrder Read(OrderReader& reader) {
       return BatchOrder{.after = reader.Position()};
     case OrderKind::kEndBatches:
       return EndBatchesOrder();
-    case OrderKind::kRowLines: {
-      RowLinesOrder order{.table = std::string(reader.Text())};
-      order.what = reader.Number<RowLines>();
+    case OrderKind::kRowRecords: {
+      RowRecordsOrder order{.table = std::string(reader.Text())};
+      order.what = reader.Number<RowRecords>();
       order.first = reader.Number<int64_t>();
       order.count = reader.Number<int64_t>();
       return order;
     }
     case OrderKind::kCountLines: {
       CountLinesOrder order{.table = std::string(reader.Text())};
-      order.what = reader.Number<RowLines>();
+      order.what = reader.Number<RowRecords>();
       return order;
     }
     case OrderKind::kSeesFolder:

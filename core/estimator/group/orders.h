@@ -34,7 +34,7 @@ struct StepsOrder {
 };
 
 // A variable of which the devices of each process have a part comes home, in all of them.
-struct BringHomeOrder {
+struct CopyToHostOrder {
   std::string variable;
 };
 
@@ -71,15 +71,15 @@ struct EndBatchesOrder {};
 // Of a table that the processes share (group_rows.h): the lines that a worker has for rows first ..
 // first + count - 1, or how many it has of all; and what a variable has in these rows. It reports
 // it.
-struct RowLinesOrder {
+struct RowRecordsOrder {
   std::string table;
-  RowLines what = RowLines::kWritten;
+  RowRecords what = RowRecords::kWritten;
   int64_t first = 0;
   int64_t count = 0;
 };
 struct CountLinesOrder {
   std::string table;
-  RowLines what = RowLines::kWritten;
+  RowRecords what = RowRecords::kWritten;
 };
 struct RowValuesOrder {
   std::string variable;
@@ -107,7 +107,7 @@ struct WriteShardsOrder {
   std::vector<Shard> shards;
 };
 
-// No row has changed so far (core/backend/table_lines.h: ForgetChanges).
+// No row has changed so far (core/backend/table_records.h: ForgetChanges).
 struct ForgetChangesOrder {};
 
 // The run is over.
@@ -116,8 +116,8 @@ struct EndOrder {
 };
 
 using TrainOrder =
-    std::variant<StartOrder, StepsOrder, BringHomeOrder, CompareOrder, EvaluateOrder, PredictOrder,
-                 BatchOrder, EndBatchesOrder, RowLinesOrder, CountLinesOrder, RowValuesOrder,
+    std::variant<StartOrder, StepsOrder, CopyToHostOrder, CompareOrder, EvaluateOrder, PredictOrder,
+                 BatchOrder, EndBatchesOrder, RowRecordsOrder, CountLinesOrder, RowValuesOrder,
                  SeesFolderOrder, WriteShardsOrder, ForgetChangesOrder, EndOrder>;
 
 // To all workers, or to one.

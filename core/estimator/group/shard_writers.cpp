@@ -192,7 +192,7 @@ class OwnRowsOfPieces {
     const auto end = std::lower_bound(first, written.end(), piece.end);
     std::vector<int64_t> rows(first, end);
     if (entry.form == SharedEntry::Form::kKeys) return {.rows = std::move(rows), .values = {}};
-    GuestRows there = entry.table->RowsFor(entry.column, std::move(rows));
+    RemoteRows there = entry.table->RowsFor(entry.column, std::move(rows));
     return {.rows = std::move(there.rows), .values = std::move(there.values)};
   }
 

@@ -245,8 +245,8 @@ void Trainer::LogRows(Infeed& infeed) const {
 void Trainer::StartWorkers(const BatchStream& stream) {
   Group* const group = context_.home.group;
   if (group == nullptr) return;
-  variables_.OnSharedHomecoming(
-      [group](const std::string& name) { GiveOrder(*group, BringHomeOrder{.variable = name}); });
+  variables_.OnSharedCopyToHost(
+      [group](const std::string& name) { GiveOrder(*group, CopyToHostOrder{.variable = name}); });
   GiveOrder(*group, StartOrder{.seed = *context_.seed,
                                .seeds_by_name = context_.seeds_by_name,
                                .position = starts_at_,

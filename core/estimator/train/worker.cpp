@@ -2,12 +2,12 @@
 //
 //   order   Start    opens the input, takes over the chief's variables, seeks
 //           Steps    the next batches, one call of the step's program: its own replicas' part
-//           BringHome
+//           CopyToHost
 //                    gives the others its devices' parts of a variable
 //           Compare  reports fingerprints of the variables
 //           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
 //           Predict  runs its part of a prediction's (Predictor::FollowChief)
-//           RowLines, CountLines, RowValues, ForgetChanges
+//           RowRecords, CountRecords, RowValues, ForgetChanges
 //                    reports what it has and knows of tables that the processes share
 //                    (group_rows.h)
 //           SeesFolder, WriteShards
@@ -88,8 +88,8 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
 
 bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
   Group& group = *context_.home.group;
-  if (const auto* const home = std::get_if<BringHomeOrder>(&order)) {
-    variables_.BringHome(home->variable);
+  if (const auto* const home = std::get_if<CopyToHostOrder>(&order)) {
+    variables_.CopyToHost(home->variable);
     return true;
   }
   return other(order) || AnswerOfRows(group, order, variables_) ||

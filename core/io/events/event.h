@@ -1,6 +1,6 @@
 #pragma once
 // The contents of event files, TensorFlow's event.proto and summary.proto, without protobuf in
-// sight.
+// row_count.
 
 #include <cstdint>
 #include <string>

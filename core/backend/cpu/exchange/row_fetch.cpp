@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "core/backend/rows/guest_rows.h"
+#include "core/backend/rows/row_message.h"
 #include "core/base/error.h"
 
 namespace tpuest {
@@ -53,22 +53,22 @@ std::vector<RowTable*> TablesOf(const std::vector<FetchJob>& jobs) {
 
 // A row that is outside of the table is left to the lookup, which says so.
 template <class T>
-void AddGuests(const void* ids, int64_t n, RowTable& table) {
+void AddRemoteRows(const void* ids, int64_t n, RowTable& table) {
   const T* const numbers = static_cast<const T*>(ids);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t row = numbers[i];
-    if (row >= 0 && row < table.rows() && !table.IsOwn(row)) table.AddGuest(row);
+    if (row >= 0 && row < table.rows() && !table.IsOwn(row)) table.AddRemote(row);
   }
 }
 
 // In the chief alone: the others are between two orders.
 void AskOwners(RowTable& table) {
-  GuestRows& guests = table.guests();
-  if (guests.rows.empty()) return;
+  RemoteRows& remote = table.remote();
+  if (remote.rows.empty()) return;
   const std::vector<bool> written =
-      table.owners()->Read(table.variables().front().name, table.rows(), guests.rows, table.width(),
-                           guests.values.data());
-  std::copy(written.begin(), written.end(), guests.written.begin());
+      table.owners()->Read(table.variables().front().name, table.rows(), remote.rows, table.width(),
+                           remote.values.data());
+  std::copy(written.begin(), written.end(), remote.written.begin());
 }
 
 }  // namespace
@@ -86,10 +86,10 @@ class RowFetches::Fetch {
   // Waits until they have asked.
   void Answer();
   void Take();
-  void LetGuestsGo() const;
+  void ReleaseRemote() const;
 
  private:
-  // A table, and where among its guests the rows of each process are.
+  // A table, and where among its remote the rows of each process are.
   struct Asked {
     RowTable* table = nullptr;
     std::vector<std::vector<uint32_t>> of_owner;
@@ -119,18 +119,18 @@ RowFetches::Fetch::Asked RowFetches::Fetch::AskedOf(RowTable* table) const {
     for (int r = 0; r < (job.is_shared ? 1 : replicas_); ++r) {
       const void* const ids = at_(job.ids, r);
       if (job.dtype == DType::kInt64) {
-        AddGuests<int64_t>(ids, job.elements, *table);
+        AddRemoteRows<int64_t>(ids, job.elements, *table);
       } else {
-        AddGuests<int32_t>(ids, job.elements, *table);
+        AddRemoteRows<int32_t>(ids, job.elements, *table);
       }
     }
   }
-  GuestRows& guests = table->guests();
-  guests.Resize(table->width());
+  RemoteRows& remote = table->remote();
+  remote.Resize(table->width());
   const RowOwners& owners = *table->owners();
   Asked asked{table, std::vector<std::vector<uint32_t>>(static_cast<size_t>(owners.processes()))};
-  for (size_t i = 0; i < guests.rows.size(); ++i) {
-    const int owner = owners.OwnerOf(guests.rows[i], table->rows());
+  for (size_t i = 0; i < remote.rows.size(); ++i) {
+    const int owner = owners.OwnerOf(remote.rows[i], table->rows());
     asked.of_owner[static_cast<size_t>(owner)].push_back(static_cast<uint32_t>(i));
   }
   return asked;
@@ -170,7 +170,7 @@ void RowFetches::Fetch::GiveQuestion(int owner) const {
       const Asked& asked = asked_[run.table];
       const std::vector<uint32_t>& places = asked.of_owner[static_cast<size_t>(owner)];
       for (size_t i = run.begin; i < run.end; ++i) {
-        piece.Number(asked.table->guests().rows[places[i]]);
+        piece.Number(asked.table->remote().rows[places[i]]);
       }
     }
     collective_->GiveTo(owner, piece.Take());
@@ -260,15 +260,15 @@ void RowFetches::Fetch::TakeAnswer(int owner) const {
     for (const RowRun& run : runs) {
       const Asked& asked = asked_[run.table];
       const std::vector<uint32_t>& places = asked.of_owner[static_cast<size_t>(owner)];
-      TakeRows(reader, run.end - run.begin, asked.table->width(), asked.table->guests(),
+      TakeRows(reader, run.end - run.begin, asked.table->width(), asked.table->remote(),
                [&](size_t i) { return size_t{places[run.begin + i]}; });
     }
     collective_->Reuse(std::move(piece));
   }
 }
 
-void RowFetches::Fetch::LetGuestsGo() const {
-  for (const FetchJob& job : jobs_) job.rows->table->LetGuestsGo();
+void RowFetches::Fetch::ReleaseRemote() const {
+  for (const FetchJob& job : jobs_) job.rows->table->ReleaseRemote();
 }
 
 RowFetches::RowFetches(std::vector<const PhaseFetches*> phases, int replicas, const AtFn& at,
@@ -306,9 +306,9 @@ void RowFetches::AnswerIfAsked() {
   }
 }
 
-void RowFetches::LetGuestsGo() const {
+void RowFetches::ReleaseRemote() const {
   for (const auto& fetch : fetches_) {
-    if (fetch != nullptr) fetch->LetGuestsGo();
+    if (fetch != nullptr) fetch->ReleaseRemote();
   }
 }
 

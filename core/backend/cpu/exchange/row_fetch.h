@@ -12,7 +12,7 @@
 //
 //   question of an owner   how many rows of each table, uint64 [tables], and the first piece of
 //                          their numbers, int64; then the other pieces
-//   answer                 pieces: PutRows of some of them (core/backend/rows/guest_rows.h)
+//   answer                 pieces: PutRows of some of them (core/backend/rows/row_message.h)
 //
 // A piece is of kExchangedBytes or so, and holds rows of one table or of several, in their order.
 // Both sides know how many there are, and of what.
@@ -59,15 +59,15 @@ class RowFetches {
   RowFetches(const RowFetches&) = delete;
   RowFetches& operator=(const RowFetches&) = delete;
 
-  // All that a phase looks up is there, among its tables' guests, and what is asked before it is on
+  // All that a phase looks up is there, among its tables' remote, and what is asked before it is on
   // its way. `gives`: the phase gives the others something else, or takes it, when it begins. Error
   // kLost.
   void Prepare(size_t phase, bool gives);
   // While the kernels of a phase run that writes no rows, on any thread: answers the others where
   // they have asked. Error kLost.
   void AnswerIfAsked();
-  // There are no guests any more.
-  void LetGuestsGo() const;
+  // There are no remote any more.
+  void ReleaseRemote() const;
 
  private:
   class Fetch;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/backend/rows/row_table.h"
-#include "core/backend/table_lines.h"
+#include "core/backend/table_records.h"
 #include "core/estimator/checkpoint/rows/row_seen.h"
 #include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/io/row_names.h"
@@ -135,14 +135,14 @@ std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const Increm
   std::vector<NamedTensor> entries;
   std::vector<TableVariable> variables;
   for (const auto& [weights, table] : store.noted()) {
-    const auto lines = [&store, &table = weights](RowLines what) {
-      return KeysOf(AllLines(store, table, what, 0, INT64_MAX));
+    const auto lines = [&store, &table = weights](RowRecords what) {
+      return KeysOf(AllRecords(store, table, what, 0, INT64_MAX));
     };
-    const Keys keys = lines(RowLines::kChanged);
+    const Keys keys = lines(RowRecords::kChanged);
     entries.push_back({ChangedRowsName(weights), {}, KeyStream(keys)});
     const RowColumn* const rows = store.FindRows(weights);
     if (rows != nullptr && IsByRows(*rows->table, whole_table_bytes)) {
-      entries.push_back({DroppedRowsName(weights), {}, KeyStream(lines(RowLines::kDropped))});
+      entries.push_back({DroppedRowsName(weights), {}, KeyStream(lines(RowRecords::kDropped))});
     }
     for (const std::string& variable : table.variables) {
       entries.push_back({ChangedValuesName(variable), {}, ValuesOf(store, variable, keys)});

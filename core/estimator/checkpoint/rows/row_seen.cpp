@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/backend/table_lines.h"
+#include "core/backend/table_records.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/saved/saved_entries.h"
 #include "core/io/increment.h"
@@ -17,13 +17,13 @@ namespace tpuest {
 namespace {
 
 constexpr std::string_view kSeen = "tpuest/seen/";
-constexpr auto kSeenNumbers = static_cast<int64_t>(Sight::kNumbers);  // of a row
+constexpr auto kSeenNumbers = static_cast<int64_t>(RowCount::kNumbers);  // of a row
 constexpr int64_t kLinesAtOnce = int64_t{1} << 15;
 
 // The rows in as many runs as have about so many lines each.
 std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
                                                  const std::string& weights, int64_t rows) {
-  const int64_t lines = CountAllLines(store, weights, RowLines::kSeen);
+  const int64_t lines = CountAllRecords(store, weights, RowRecords::kSeen);
   const int64_t runs = lines / kLinesAtOnce + 1;
   return std::make_shared<StreamedTensor>(StreamedTensor{
       .dtype = DType::kInt64,
@@ -32,7 +32,7 @@ std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
         const int64_t most = rows / runs + 1;
         for (int64_t first = 0; first < rows; first += most) {
           const std::vector<int64_t> numbers =
-              AllLines(store, weights, RowLines::kSeen, first, most);
+              AllRecords(store, weights, RowRecords::kSeen, first, most);
           take({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
         }
       }});
@@ -59,13 +59,13 @@ std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
 std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
   for (const auto& [weights, table] : store.counted()) {
-    const auto lines = [&store, &of = weights, rows = table.rows](RowLines what) {
-      return AllLines(store, of, what, 0, rows);
+    const auto lines = [&store, &of = weights, rows = table.rows](RowRecords what) {
+      return AllRecords(store, of, what, 0, rows);
     };
     const std::string name = SeenName(weights);
     entries.push_back(
-        {ChangedLinesName(name), TensorOf(lines(RowLines::kSeenChanged), kSeenNumbers)});
-    entries.push_back({GoneLinesName(name), TensorOf(lines(RowLines::kSeenGone), 1)});
+        {ChangedLinesName(name), TensorOf(lines(RowRecords::kSeenChanged), kSeenNumbers)});
+    entries.push_back({GoneLinesName(name), TensorOf(lines(RowRecords::kSeenGone), 1)});
   }
   return entries;
 }
@@ -96,25 +96,26 @@ std::map<std::string, Tensor> WithSeen(const VariableStore& store) {
 
 bool IsSeenEntry(std::string_view name) { return name.starts_with(kSeen); }
 
-std::vector<Sight> SavedSights(const SavedState& saved, const std::string& table, int64_t rows) {
+std::vector<RowCount> SavedRowCounts(const SavedState& saved, const std::string& table,
+                                     int64_t rows) {
   const std::string name = SeenName(table);
   const SavedEntries entries(saved);
   const std::optional<Shape> shape = entries.ShapeOf(name, DType::kInt64);
   if (!shape) return {};
-  std::vector<Sight> sights;
+  std::vector<RowCount> row_counts;
   bool is_sound = shape->rank() == 2 && shape->dim(1) == kSeenNumbers;
   if (is_sound) {
     const std::vector<int64_t> all = entries.Integers(name);
     int64_t next = 0;  // the least that a row's number may be
     for (size_t at = 0; at < all.size() && is_sound; at += kSeenNumbers) {
-      const auto line = std::span(all).subspan(at).first<Sight::kNumbers>();
-      sights.push_back(Sight::Of(line));
-      const std::array sound = sights.back().Line();
+      const auto line = std::span(all).subspan(at).first<RowCount::kNumbers>();
+      row_counts.push_back(RowCount::Of(line));
+      const std::array sound = row_counts.back().Record();
       is_sound = line[0] >= next && line[0] < rows && std::ranges::equal(line, sound);
       next = line[0] + 1;
     }
   }
-  if (is_sound) return sights;
+  if (is_sound) return row_counts;
   throw Error(Code::kCheckpoint, fmt::format("{}: \"{}\", {}, are no counts of {} rows that rise",
                                              saved.prefix, name, shape->Text(), rows));
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of the rows that a run counts (core/backend/rows/row_sights.h), in a checkpoint:
+// What is known of the rows that a run counts (core/backend/rows/row_counts.h), in a checkpoint:
 //
 //   tpuest/seen/<table>  int64 [n, 4]  the rows that were seen, the smallest first: number, how
 //                                      many steps saw it, the last of them, 1 if it is trained
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
-#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_counts.h"
 #include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/io/bundle.h"
 
@@ -28,7 +28,7 @@ namespace tpuest {
 [[nodiscard]] bool IsSeenEntry(std::string_view name);
 // What a checkpoint knows of the rows of a table of `rows`; nothing where it has no entry of it.
 // Error kCheckpoint for counts that are damaged.
-[[nodiscard]] std::vector<Sight> SavedSights(const SavedState& saved, const std::string& table,
-                                             int64_t rows);
+[[nodiscard]] std::vector<RowCount> SavedRowCounts(const SavedState& saved,
+                                                   const std::string& table, int64_t rows);
 
 }  // namespace tpuest

@@ -199,7 +199,7 @@ void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const S
       store.row_keeping() != nullptr ? store.row_keeping()->budget : std::make_shared<RowBudget>();
   for (const TableVariables& variables : TablesOf(graph)) {
     const Variable& weights = *variables.front();
-    CountedTable table{.sights = std::make_shared<RowSights>(weights.name, rules, budget),
+    CountedTable table{.row_counts = std::make_shared<RowCounts>(weights.name, rules, budget),
                        .rows = weights.shape.dim(0),
                        .width = weights.shape.dim(1),
                        .variables = {}};
@@ -208,7 +208,7 @@ void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const S
       if (!draw && rules.evict_after_steps) ThrowNotDrawn(*variable, weights);
       table.variables.push_back({variable->name, draw.value_or(RowDraw())});
     }
-    table.sights->Set(SavedSights(saved, weights.name, weights.shape.dim(0)));
+    table.row_counts->Set(SavedRowCounts(saved, weights.name, weights.shape.dim(0)));
     store.CountRows(std::move(table));
   }
 }
@@ -235,7 +235,7 @@ void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& sto
           seen->Insert(row);
         }
       }
-      counted->second.sights->NoteChanges(std::move(seen));
+      counted->second.row_counts->NoteChanges(std::move(seen));
     }
     store.NoteChanges(std::move(table));
   }

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
-#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_counts.h"
 #include "core/estimator/checkpoint/saved/saved_state.h"
 #include "core/estimator/options/options.h"
 #include "core/graph/graph.h"

@@ -1,4 +1,4 @@
-#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_counts.h"
 
 #include <doctest/doctest.h>
 
@@ -16,14 +16,14 @@ namespace {
 // A table's counts by these rules, and steps that see rows.
 struct CountedSteps {
   explicit CountedSteps(const RowRules& rules)
-      : sights("t", rules, std::make_shared<RowBudget>()) {}
+      : row_counts("t", rules, std::make_shared<RowBudget>()) {}
 
   std::vector<int64_t> Step(const std::vector<int64_t>& rows) {
-    for (const int64_t row : rows) sights.See(row);
-    return sights.EndStep(++step);
+    for (const int64_t row : rows) row_counts.See(row);
+    return row_counts.EndStep(++step);
   }
 
-  RowSights sights;
+  RowCounts row_counts;
   int64_t step = 0;
 };
 
@@ -39,60 +39,60 @@ void FirstNumbers(std::span<const uint64_t> firsts, int64_t n, float* to) {
 
 }  // namespace
 
-TEST_CASE("a row is trained from its third sight on, once a step that decides has counted two") {
+TEST_CASE("a row is trained from its third use on, once a decision has counted two") {
   CountedSteps counted({.admit_after = 3, .evict_after_steps = {}, .decides_every = 2});
   CHECK(counted.Step({5, 7}).empty());
   CHECK(counted.Step({5}).empty());  // decides: 5 was seen twice
-  CHECK(counted.sights.IsTrained(5));
-  CHECK(!counted.sights.IsTrained(7));
+  CHECK(counted.row_counts.IsTrained(5));
+  CHECK(!counted.row_counts.IsTrained(7));
   CHECK(counted.Step({7}).empty());
-  CHECK(!counted.sights.IsTrained(7));  // step 3 decides nothing
+  CHECK(!counted.row_counts.IsTrained(7));  // step 3 decides nothing
   CHECK(counted.Step({}).empty());
-  CHECK(counted.sights.IsTrained(7));
-  CHECK(!counted.sights.IsTrained(9));
-  CHECK(counted.sights.Sorted() == std::vector<Sight>{{5, 2, 2, 1}, {7, 3, 2, 1}});
+  CHECK(counted.row_counts.IsTrained(7));
+  CHECK(!counted.row_counts.IsTrained(9));
+  CHECK(counted.row_counts.Sorted() == std::vector<RowCount>{{5, 2, 2, 1}, {7, 3, 2, 1}});
 }
 
 TEST_CASE("what is known of rows is asked for by their numbers, put in and let go") {
   CountedSteps counted({.admit_after = 2, .evict_after_steps = {}, .decides_every = 1});
   CHECK(counted.Step({9, 4, 6}).empty());
-  CHECK(counted.sights.Sorted(4, 3) == std::vector<Sight>{{4, 1, 1, 1}, {6, 1, 1, 1}});
-  CHECK(counted.sights.Sorted(5, 1).empty());
-  const std::array<int64_t, Sight::kNumbers> numbers = {6, 8, 3, 1};
-  const Sight line = Sight::Of(numbers);
-  CHECK(line.Line() == numbers);
-  CHECK(line == Sight{6, 3, 8, 1});
-  counted.sights.Put(line);
-  counted.sights.Put({2, 1, 1, 0});
-  CHECK(counted.sights.Sorted() ==
-        std::vector<Sight>{{2, 1, 1, 0}, {4, 1, 1, 1}, {6, 3, 8, 1}, {9, 1, 1, 1}});
-  counted.sights.KeepIf([](int64_t row) { return row % 2 == 1; });
-  CHECK(counted.sights.Sorted() == std::vector<Sight>{{9, 1, 1, 1}});
-  CHECK(!counted.sights.IsTrained(4));
+  CHECK(counted.row_counts.Sorted(4, 3) == std::vector<RowCount>{{4, 1, 1, 1}, {6, 1, 1, 1}});
+  CHECK(counted.row_counts.Sorted(5, 1).empty());
+  const std::array<int64_t, RowCount::kNumbers> numbers = {6, 8, 3, 1};
+  const RowCount line = RowCount::Of(numbers);
+  CHECK(line.Record() == numbers);
+  CHECK(line == RowCount{6, 3, 8, 1});
+  counted.row_counts.Put(line);
+  counted.row_counts.Put({2, 1, 1, 0});
+  CHECK(counted.row_counts.Sorted() ==
+        std::vector<RowCount>{{2, 1, 1, 0}, {4, 1, 1, 1}, {6, 3, 8, 1}, {9, 1, 1, 1}});
+  counted.row_counts.KeepIf([](int64_t row) { return row % 2 == 1; });
+  CHECK(counted.row_counts.Sorted() == std::vector<RowCount>{{9, 1, 1, 1}});
+  CHECK(!counted.row_counts.IsTrained(4));
 }
 
 TEST_CASE("a step sees a row once, and one that is not applied sees nothing") {
   CountedSteps counted({.admit_after = 9, .evict_after_steps = {}, .decides_every = 100});
   CHECK(counted.Step({3, 3, 3}).empty());
-  counted.sights.See(3);
-  counted.sights.See(4);
-  counted.sights.DropStep();
+  counted.row_counts.See(3);
+  counted.row_counts.See(4);
+  counted.row_counts.DropStep();
   CHECK(counted.Step({}).empty());
-  CHECK(counted.sights.Sorted() == std::vector<Sight>{{3, 1, 1, 0}});
+  CHECK(counted.row_counts.Sorted() == std::vector<RowCount>{{3, 1, 1, 0}});
 }
 
 TEST_CASE("a row that was not seen for three steps is forgotten, and counts anew") {
   CountedSteps counted({.admit_after = 2, .evict_after_steps = 3, .decides_every = 2});
   CHECK(counted.Step({1, 2}).empty());
   CHECK(counted.Step({2}).empty());
-  CHECK(counted.sights.IsTrained(1));
+  CHECK(counted.row_counts.IsTrained(1));
   CHECK(counted.Step({}).empty());
   CHECK(counted.Step({}) == std::vector<int64_t>{1});  // 2 was seen two steps ago
-  CHECK(!counted.sights.IsTrained(1));
-  CHECK(counted.sights.IsTrained(2));
+  CHECK(!counted.row_counts.IsTrained(1));
+  CHECK(counted.row_counts.IsTrained(2));
   CHECK(counted.Step({1}).empty());
   CHECK(counted.Step({}) == std::vector<int64_t>{2});
-  CHECK(counted.sights.Sorted() == std::vector<Sight>{{1, 5, 1, 1}});
+  CHECK(counted.row_counts.Sorted() == std::vector<RowCount>{{1, 5, 1, 1}});
 }
 
 TEST_CASE("counts that are set go on as if they had never been away, whatever their number") {
@@ -106,19 +106,19 @@ TEST_CASE("counts that are set go on as if they had never been away, whatever th
     const std::vector<int64_t> forgotten = whole.Step(rows);
     CHECK(std::is_sorted(forgotten.begin(), forgotten.end()));
     CHECK(cut.Step(rows) == forgotten);
-    if (step % 17 == 0) cut.sights.Set(cut.sights.Sorted());
+    if (step % 17 == 0) cut.row_counts.Set(cut.row_counts.Sorted());
   }
-  CHECK(whole.sights.Sorted().size() > 1000);
-  CHECK(whole.sights.Sorted() == cut.sights.Sorted());
+  CHECK(whole.row_counts.Sorted().size() > 1000);
+  CHECK(whole.row_counts.Sorted() == cut.row_counts.Sorted());
 }
 
 TEST_CASE("counts are a part of what tables may hold") {
   const auto budget = std::make_shared<RowBudget>();
   {
-    RowSights sights("t", {.admit_after = 2}, budget);
+    RowCounts row_counts("t", {.admit_after = 2}, budget);
     budget->most = 100'000;
-    for (int64_t row = 0; row < 10'000; ++row) sights.See(row);
-    CHECK_THROWS_WITH_AS(std::ignore = sights.EndStep(1),
+    for (int64_t row = 0; row < 10'000; ++row) row_counts.See(row);
+    CHECK_THROWS_WITH_AS(std::ignore = row_counts.EndStep(1),
                          doctest::Contains("tpuest.embeddings.max_resident_bytes is 100000"),
                          Error);
   }
@@ -142,9 +142,10 @@ TEST_CASE("a forgotten row reads as it began, of a table that is kept by rows an
     std::fill_n(whole.data<float>() + 6, 4, -1.0F);
     store.Set("t", whole);
   }
-  const auto sights = std::make_shared<RowSights>("t", rules, std::make_shared<RowBudget>());
-  sights->Set({{.row = 3, .last_step = 6, .count = 1}, {.row = 4, .last_step = 7, .count = 1}});
-  store.CountRows({.sights = sights, .width = 2, .variables = {CountedWeights(FirstNumbers)}});
+  const auto row_counts = std::make_shared<RowCounts>("t", rules, std::make_shared<RowBudget>());
+  row_counts->Set({{.row = 3, .last_step = 6, .count = 1}, {.row = 4, .last_step = 7, .count = 1}});
+  store.CountRows(
+      {.row_counts = row_counts, .width = 2, .variables = {CountedWeights(FirstNumbers)}});
   store.Set("global_step", Tensor::Scalar<int64_t>(7));
   CHECK(store.FindWatch("t")->counts);
   CHECK(store.FindWatch("u") == nullptr);

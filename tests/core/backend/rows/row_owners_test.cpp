@@ -6,9 +6,9 @@
 #include <memory>
 #include <utility>
 
+#include "core/backend/rows/row_counts.h"
 #include "core/backend/rows/row_set.h"
-#include "core/backend/rows/row_sights.h"
-#include "core/backend/table_lines.h"
+#include "core/backend/table_records.h"
 #include "tests/core/backend/cpu/exchange/other_process.h"
 #include "tests/core/backend/rows/numbered_rows.h"
 
@@ -45,12 +45,12 @@ struct TwoStores {
     store.KeepRows(keeping);
     store.SetTable(std::make_shared<RowTable>(kSharedRows, kSharedWidth, Numbered(), keeping));
     CountedTable counted{
-        .sights = std::make_shared<RowSights>(
+        .row_counts = std::make_shared<RowCounts>(
             "t", RowRules{.admit_after = 2, .evict_after_steps = 3}, std::make_shared<RowBudget>()),
         .rows = kSharedRows,
         .width = kSharedWidth,
         .variables = Numbered()};
-    counted.sights->NoteChanges(std::make_shared<RowSet>());
+    counted.row_counts->NoteChanges(std::make_shared<RowSet>());
     store.CountRows(std::move(counted));
     store.NoteChanges({.changed = std::make_shared<RowSet>(), .variables = {"t", "t/Adagrad"}});
   }
@@ -99,14 +99,14 @@ TEST_CASE(
       CHECK(values[1] == 71);
       CHECK(values[2] == 18);
       CHECK(values[5] == 5);
-      for (const int64_t row : {7, 9, 7}) two.own().AddGuest(row);
-      CHECK(two.own().guests().rows == std::vector<int64_t>{7, 9});
-      two.own().guests().written = {1, 0};
-      two.own().guests().values = {1, 2, 0, 0};
+      for (const int64_t row : {7, 9, 7}) two.own().AddRemote(row);
+      CHECK(two.own().remote().rows == std::vector<int64_t>{7, 9});
+      two.own().remote().written = {1, 0};
+      two.own().remote().values = {1, 2, 0, 0};
       two.own().Read(0, asked, values);
       CHECK(values[1] == 2);
       CHECK(values[2] == 18);
-      two.own().LetGuestsGo();
+      two.own().ReleaseRemote();
       two.own().Write(0, 9, seven);
       CHECK(two.own().written() == 1);
       two.own().ReadOwn(0, asked, values);
@@ -120,36 +120,38 @@ TEST_CASE("what is counted and noted of rows is dealt out with them, and the chi
   TwoStores two(RowDeal::kMod, RowLayout::kIndex);
   const float values[] = {1, 2};
   two.own().Write(0, 3, values);
-  PutLines(two.chief, "t", RowLines::kSeen, std::vector<int64_t>{2, 1, 5, 0, 3, 4, 6, 1});
-  PutLines(two.chief, "t", RowLines::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
-  PutLines(two.chief, "t", RowLines::kSeenGone, std::vector<int64_t>{8});
-  PutLines(two.chief, "t", RowLines::kChanged, std::vector<int64_t>{3, 5, 8});
-  std::map<RowLines, std::vector<int64_t>> before;
-  for (const RowLines what : {RowLines::kWritten, RowLines::kChanged, RowLines::kDropped,
-                              RowLines::kSeen, RowLines::kSeenChanged, RowLines::kSeenGone}) {
-    before[what] = OwnLines(two.chief, "t", what, 0, kSharedRows);
+  PutRecords(two.chief, "t", RowRecords::kSeen, std::vector<int64_t>{2, 1, 5, 0, 3, 4, 6, 1});
+  PutRecords(two.chief, "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
+  PutRecords(two.chief, "t", RowRecords::kSeenGone, std::vector<int64_t>{8});
+  PutRecords(two.chief, "t", RowRecords::kChanged, std::vector<int64_t>{3, 5, 8});
+  std::map<RowRecords, std::vector<int64_t>> before;
+  for (const RowRecords what :
+       {RowRecords::kWritten, RowRecords::kChanged, RowRecords::kDropped, RowRecords::kSeen,
+        RowRecords::kSeenChanged, RowRecords::kSeenGone}) {
+    before[what] = OwnRecords(two.chief, "t", what, 0, kSharedRows);
   }
-  CHECK(before[RowLines::kDropped] == std::vector<int64_t>{5, 8});
-  CHECK(before[RowLines::kSeenChanged] == std::vector<int64_t>{3, 4, 6, 1});
+  CHECK(before[RowRecords::kDropped] == std::vector<int64_t>{5, 8});
+  CHECK(before[RowRecords::kSeenChanged] == std::vector<int64_t>{3, 4, 6, 1});
   two.Deal();
   // The worker's are those of odd rows.
-  PutLines(two.worker, "t", RowLines::kSeen, std::vector<int64_t>{3, 4, 6, 1});
-  PutLines(two.worker, "t", RowLines::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
-  PutLines(two.worker, "t", RowLines::kChanged, std::vector<int64_t>{3, 5});
-  KeepOwnLines(two.chief, "t");
-  CHECK(OwnLines(two.chief, "t", RowLines::kSeen, 0, kSharedRows) ==
+  PutRecords(two.worker, "t", RowRecords::kSeen, std::vector<int64_t>{3, 4, 6, 1});
+  PutRecords(two.worker, "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
+  PutRecords(two.worker, "t", RowRecords::kChanged, std::vector<int64_t>{3, 5});
+  KeepOwnRecords(two.chief, "t");
+  CHECK(OwnRecords(two.chief, "t", RowRecords::kSeen, 0, kSharedRows) ==
         std::vector<int64_t>{2, 1, 5, 0});
-  CHECK(OwnLines(two.chief, "t", RowLines::kChanged, 0, kSharedRows) == std::vector<int64_t>{8});
+  CHECK(OwnRecords(two.chief, "t", RowRecords::kChanged, 0, kSharedRows) ==
+        std::vector<int64_t>{8});
   for (const auto& [what, lines] : before) {
-    CHECK(AllLines(two.chief, "t", what, 0, kSharedRows) == lines);
-    const auto numbers = static_cast<int64_t>(NumbersOfLine(what));
-    CHECK(CountAllLines(two.chief, "t", what) * numbers == static_cast<int64_t>(lines.size()));
+    CHECK(AllRecords(two.chief, "t", what, 0, kSharedRows) == lines);
+    const auto numbers = static_cast<int64_t>(NumbersOfRecord(what));
+    CHECK(CountAllRecords(two.chief, "t", what) * numbers == static_cast<int64_t>(lines.size()));
   }
-  CHECK(AllLines(two.chief, "t", RowLines::kSeen, 3, 1) == std::vector<int64_t>{3, 4, 6, 1});
+  CHECK(AllRecords(two.chief, "t", RowRecords::kSeen, 3, 1) == std::vector<int64_t>{3, 4, 6, 1});
   ForgetChanges(two.chief);
-  CHECK(AllLines(two.chief, "t", RowLines::kChanged, 0, kSharedRows).empty());
-  CHECK(AllLines(two.chief, "t", RowLines::kSeenChanged, 0, kSharedRows).empty());
-  CHECK(CountAllLines(two.chief, "t", RowLines::kSeen) == 2);
+  CHECK(AllRecords(two.chief, "t", RowRecords::kChanged, 0, kSharedRows).empty());
+  CHECK(AllRecords(two.chief, "t", RowRecords::kSeenChanged, 0, kSharedRows).empty());
+  CHECK(CountAllRecords(two.chief, "t", RowRecords::kSeen) == 2);
 }
 
 TEST_CASE("an array that is dealt has room for the rows of its process alone, and keeps them") {

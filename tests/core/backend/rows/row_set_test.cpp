@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/backend/backend.h"
-#include "core/backend/rows/row_sights.h"
+#include "core/backend/rows/row_counts.h"
 
 namespace tpuest {
 
@@ -30,17 +30,17 @@ TEST_CASE("a row that is forgotten has changed") {
   VariableStore store;
   store.Set("global_step", Tensor::Scalar<int64_t>(2));
   store.Set("t", Tensor(DType::kFloat, {4, 1}));
-  const auto sights = std::make_shared<RowSights>(
+  const auto row_counts = std::make_shared<RowCounts>(
       "t", RowRules{.admit_after = 1, .evict_after_steps = 1, .decides_every = 1},
       std::make_shared<RowBudget>());
-  sights->Set({{.row = 3, .last_step = 1, .count = 1, .is_trained = 1}});
+  row_counts->Set({{.row = 3, .last_step = 1, .count = 1, .is_trained = 1}});
   const RowDraw zeros = [](std::span<const uint64_t> firsts, int64_t n, float* to) {
     std::fill_n(to, static_cast<int64_t>(firsts.size()) * n, 0.0F);
   };
-  store.CountRows({.sights = sights, .width = 1, .variables = {{"t", zeros}}});
+  store.CountRows({.row_counts = row_counts, .width = 1, .variables = {{"t", zeros}}});
   const auto changed = std::make_shared<RowSet>();
   store.NoteChanges({.changed = changed, .variables = {"t"}});
-  CHECK(store.FindWatch("t")->sights == sights);
+  CHECK(store.FindWatch("t")->row_counts == row_counts);
   store.EndStep(/*applied=*/true);
   CHECK(changed->Sorted() == std::vector<int64_t>{3});
 }

@@ -75,9 +75,10 @@ TEST_CASE("an order arrives as it was given") {
                                        .variables = SomeVariables()});
         GiveOrder(chief, BatchOrder{.after = {0, 12}});
         GiveOrder(chief, EndBatchesOrder());
-        GiveOrder(chief, RowLinesOrder{
-                             .table = "t", .what = RowLines::kSeen, .first = 3, .count = 1 << 20});
-        GiveOrder(chief, CountLinesOrder{.table = "u", .what = RowLines::kDropped});
+        GiveOrder(
+            chief,
+            RowRecordsOrder{.table = "t", .what = RowRecords::kSeen, .first = 3, .count = 1 << 20});
+        GiveOrder(chief, CountLinesOrder{.table = "u", .what = RowRecords::kDropped});
         GiveOrder(chief, RowValuesOrder{.variable = "t/Adagrad", .rows = {7, 9}});
         GiveOrder(chief, ForgetChangesOrder());
         GiveOrder(chief, EndOrder{.exit_code = 75});
@@ -104,14 +105,14 @@ TEST_CASE("an order arrives as it was given") {
         CHECK(evaluation.variables.size() == 3);
         CHECK(std::get<BatchOrder>(TakeOrder(worker)).after == StreamPosition{0, 12});
         CHECK(std::holds_alternative<EndBatchesOrder>(TakeOrder(worker)));
-        const auto lines = std::get<RowLinesOrder>(TakeOrder(worker));
+        const auto lines = std::get<RowRecordsOrder>(TakeOrder(worker));
         CHECK(lines.table == "t");
-        CHECK(lines.what == RowLines::kSeen);
+        CHECK(lines.what == RowRecords::kSeen);
         CHECK(lines.first == 3);
         CHECK(lines.count == 1 << 20);
         const auto count = std::get<CountLinesOrder>(TakeOrder(worker));
         CHECK(count.table == "u");
-        CHECK(count.what == RowLines::kDropped);
+        CHECK(count.what == RowRecords::kDropped);
         const auto values = std::get<RowValuesOrder>(TakeOrder(worker));
         CHECK(values.variable == "t/Adagrad");
         CHECK(values.rows == std::vector<int64_t>{7, 9});

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/backend/rows/row_table.h"
-#include "core/backend/table_lines.h"
+#include "core/backend/table_records.h"
 
 namespace tpuest {
 
@@ -17,13 +17,13 @@ class OtherProcess final : public RowOwners {
                         int processes = 2)
       : RowOwners(processes, rank, deal), other_(other) {}
 
-  [[nodiscard]] std::vector<int64_t> Lines(const std::string& table, RowLines what, int64_t first,
-                                           int64_t n) override {
+  [[nodiscard]] std::vector<int64_t> Records(const std::string& table, RowRecords what,
+                                             int64_t first, int64_t n) override {
     if (other_ == nullptr) return {};
-    return OwnLines(*other_, table, what, first, n);
+    return OwnRecords(*other_, table, what, first, n);
   }
-  [[nodiscard]] int64_t CountLines(const std::string& table, RowLines what) override {
-    return other_ == nullptr ? 0 : CountOwnLines(*other_, table, what);
+  [[nodiscard]] int64_t CountRecords(const std::string& table, RowRecords what) override {
+    return other_ == nullptr ? 0 : CountOwnRecords(*other_, table, what);
   }
   void ForgetChanges() override {
     if (other_ != nullptr) tpuest::ForgetChanges(*other_);
@@ -33,7 +33,7 @@ class OtherProcess final : public RowOwners {
                                        float* to) override {
     if (other_ == nullptr) return std::vector<bool>(rows.size());
     const RowColumn& theirs = *other_->FindRows(variable);
-    const GuestRows found = theirs.table->RowsFor(theirs.column, {rows.begin(), rows.end()});
+    const RemoteRows found = theirs.table->RowsFor(theirs.column, {rows.begin(), rows.end()});
     std::copy(found.values.begin(), found.values.end(), to);
     return {found.written.begin(), found.written.end()};
   }

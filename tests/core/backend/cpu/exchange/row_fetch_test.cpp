@@ -184,8 +184,8 @@ TEST_CASE("rows of others are asked for, answered while phases run, and there fo
     // And how many of each table.
     CHECK(process->collective.largest <= kExchangedBytes + 2 * sizeof(uint64_t));
     CHECK(process->collective.largest > kExchangedBytes / 2);
-    process->fetches->LetGuestsGo();
-    CHECK(process->columns[0].table->guests().rows.empty());
+    process->fetches->ReleaseRemote();
+    CHECK(process->columns[0].table->remote().rows.empty());
   }
 }
 
