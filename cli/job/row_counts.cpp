@@ -73,8 +73,7 @@ void CheckNumbers(const EmbeddingsOptions& options, Faults& faults) {
       {"device_table_bytes", options.device_table_bytes},
       {"max_resident_bytes", options.max_resident_bytes}};
   for (const auto& [name, bytes] : sizes) CheckLeast(name, bytes, 0, "it is a size", faults);
-  CheckLeast("admit_after", options.admit_after, 1, "1 trains a row from its first use on",
-             faults);
+  CheckLeast("admit_after", options.admit_after, 1, "1 trains a row from its first use on", faults);
   CheckLeast("evict_after_steps", options.evict_after_steps, 1, "null forgets no row", faults);
   CheckLeast("incremental", options.incremental, 1, "1 has every checkpoint whole", faults);
 }
