@@ -9,14 +9,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "core/base/text.h"
+#include "models/keras/function_classes.h"
 #include "models/keras/network_archive.h"
 
 namespace tpuest {
@@ -180,48 +179,6 @@ struct ToKeras {
 // ---- losses and metrics
 // --------------------------------------------------------------------------
 
-struct ClassOfFunction {
-  std::string_view function;
-  std::string_view loss;    // Keras' class
-  std::string_view metric;  // that of its mean
-};
-
-constexpr std::array kClasses = {
-    ClassOfFunction{"mean_squared_error", "MeanSquaredError", "MeanSquaredError"},
-    ClassOfFunction{"mean_absolute_error", "MeanAbsoluteError", "MeanAbsoluteError"},
-    ClassOfFunction{"mean_absolute_percentage_error", "MeanAbsolutePercentageError",
-                    "MeanAbsolutePercentageError"},
-    ClassOfFunction{"mean_squared_logarithmic_error", "MeanSquaredLogarithmicError",
-                    "MeanSquaredLogarithmicError"},
-    ClassOfFunction{"huber", "Huber", ""},
-    ClassOfFunction{"log_cosh", "LogCosh", "LogCoshError"},
-    ClassOfFunction{"hinge", "Hinge", "Hinge"},
-    ClassOfFunction{"squared_hinge", "SquaredHinge", "SquaredHinge"},
-    ClassOfFunction{"categorical_hinge", "CategoricalHinge", "CategoricalHinge"},
-    ClassOfFunction{"kl_divergence", "KLDivergence", "KLDivergence"},
-    ClassOfFunction{"poisson", "Poisson", "Poisson"},
-    ClassOfFunction{"cosine_similarity", "CosineSimilarity", "CosineSimilarity"},
-    ClassOfFunction{"binary_focal_crossentropy", "BinaryFocalCrossentropy", ""},
-    ClassOfFunction{"categorical_focal_crossentropy", "CategoricalFocalCrossentropy", ""},
-    ClassOfFunction{"binary_crossentropy", "BinaryCrossentropy", "BinaryCrossentropy"},
-    ClassOfFunction{"categorical_crossentropy", "CategoricalCrossentropy",
-                    "CategoricalCrossentropy"},
-    ClassOfFunction{"sparse_categorical_crossentropy", "SparseCategoricalCrossentropy",
-                    "SparseCategoricalCrossentropy"},
-    ClassOfFunction{"binary_accuracy", "", "BinaryAccuracy"},
-    ClassOfFunction{"categorical_accuracy", "", "CategoricalAccuracy"},
-    ClassOfFunction{"sparse_categorical_accuracy", "", "SparseCategoricalAccuracy"},
-    ClassOfFunction{"top_k_categorical_accuracy", "", "TopKCategoricalAccuracy"},
-    ClassOfFunction{"sparse_top_k_categorical_accuracy", "", "SparseTopKCategoricalAccuracy"},
-};
-
-const ClassOfFunction* FindClass(std::string_view function) {
-  const auto* const found = std::find_if(
-      kClasses.begin(), kClasses.end(),
-      [&](const ClassOfFunction& one) { return one.function == nn::LongKerasName(function); });
-  return found == kClasses.end() ? nullptr : found;
-}
-
 // Writes the arguments of a loss or metric whose values are not Keras' defaults: what its class
 // takes, in either Keras.
 class FunctionWriter {
@@ -272,7 +229,7 @@ class FunctionWriter {
 
 KerasJson LossJson(const nn::KerasOutput& output) {
   if (!output.loss) return nullptr;
-  const ClassOfFunction* const known = FindClass(*output.loss);
+  const KerasFunctionClass* const known = FindKerasFunction(*output.loss);
   if (known == nullptr || known->loss.empty()) {
     throw NoWord{fmt::format("the loss {}", *output.loss)};
   }
@@ -307,7 +264,7 @@ KerasJson MetricJson(const nn::KerasMetric& metric, const nn::KerasOutput& outpu
     if (name == metric.fn) return metric.fn;
     function = AccuracyWith(output.loss.value_or(""));
   }
-  const ClassOfFunction* const known = FindClass(function);
+  const KerasFunctionClass* const known = FindKerasFunction(function);
   const bool is_class =
       known == nullptr && !function.empty() && function.front() >= 'A' && function.front() <= 'Z';
   if (!is_class && (known == nullptr || known->metric.empty())) {

@@ -105,7 +105,8 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
           RefuseLayer(copy.place, "layer", "is no layer of its own");
         } else if constexpr (std::is_same_v<T, nn::Lambda>) {
           RefuseLayer(copy.place, T::kType, "Keras keeps such a layer as Python's code");
-        } else if constexpr (!requires { T::kAliases; }) {
+        } else if constexpr (!requires { T::kAliases; } || std::is_same_v<T, nn::Reverse> ||
+                             std::is_same_v<T, nn::DotInteraction>) {
           RefuseLayer(copy.place, T::kType, "Keras has no such layer");
         } else {
           if constexpr (std::is_same_v<T, nn::LayerScale> ||

@@ -63,6 +63,9 @@ constexpr std::array kClasses = {
     MetricClass{"AUC", AreaUnderCurve},
     MetricClass{"Precision", Rate<ClassRate::kPrecision>},
     MetricClass{"Recall", Rate<ClassRate::kRecall>},
+    MetricClass{"R2Score",
+                [](Graph& graph, const std::string& name, const KerasMetric&, Value p, Value y,
+                   Value weights) { return R2ScoreMetric(graph, name, p, y, weights); }},
     MetricClass{
         "RootMeanSquaredError",
         [](Graph& graph, const std::string& name, const KerasMetric&, Value p, Value y,

@@ -62,8 +62,7 @@ enum class PlainMetric {
   constexpr std::string_view kSummaries[] = {
       "fraction of examples whose label is the predicted class", "mean of |label - prediction|",
       "mean of (label - prediction) squared", "root of the mean of (label - prediction) squared",
-      "fraction of the labels' variance that predictions explain: 1 at best, 0 for predicting the "
-      "mean"};
+      "coefficient of determination: 1 at best, 0 for predicting the mean"};
   return kSummaries[static_cast<int>(metric)];
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "core/base/error.h"
@@ -12,54 +11,10 @@
 #include "models/keras/config/arguments.h"
 #include "models/keras/config/optimizer.h"
 #include "models/keras/config/values.h"
+#include "models/keras/function_classes.h"
 
 namespace tpuest {
 namespace {
-
-// ---- losses
-// -----------------------------------------------------------------------------------------
-
-const std::set<std::string, std::less<>> kLosses = {"mean_squared_error",
-                                                    "mse",
-                                                    "MSE",
-                                                    "mean_absolute_error",
-                                                    "mae",
-                                                    "MAE",
-                                                    "mean_absolute_percentage_error",
-                                                    "mape",
-                                                    "MAPE",
-                                                    "mean_squared_logarithmic_error",
-                                                    "msle",
-                                                    "MSLE",
-                                                    "huber",
-                                                    "log_cosh",
-                                                    "logcosh",
-                                                    "hinge",
-                                                    "squared_hinge",
-                                                    "categorical_hinge",
-                                                    "kl_divergence",
-                                                    "kld",
-                                                    "KLD",
-                                                    "kullback_leibler_divergence",
-                                                    "poisson",
-                                                    "cosine_similarity",
-                                                    "cosine_proximity",
-                                                    "binary_crossentropy",
-                                                    "bce",
-                                                    "categorical_crossentropy",
-                                                    "binary_focal_crossentropy",
-                                                    "categorical_focal_crossentropy",
-                                                    "sparse_categorical_crossentropy"};
-
-// The function that a class computes: "BinaryCrossentropy" is binary_crossentropy.
-std::string FunctionOfClass(const std::string& name) {
-  if (name == "KLDivergence") return "kl_divergence";
-  if (name == "LogCoshError") return "log_cosh";
-  if (name == "huber_loss") return "huber";
-  if (name.empty() || name.front() < 'A' || name.front() > 'Z' || kLosses.contains(name))
-    return name;
-  return KerasSnakeCase(name);
-}
 
 // Writes the arguments that a loss or metric has in Keras and whose values are not Keras' defaults.
 class FunctionArguments {
@@ -224,10 +179,11 @@ class CompileReader {
   void Loss(const KerasJson& loss, KerasJson& section) {
     if (loss.is_null()) return;
     const KerasJson& options = MemberOf(loss, "config");
-    std::string function = FunctionOfClass(KerasClassOf(loss));
+    std::string function = KerasFunctionIn(KerasClassOf(loss));
     if (function == "function" && options.is_string()) function = options.get<std::string>();
     if (function == "loss_function_wrapper") function = WrappedIn(MemberOf(options, "fn"));
-    if (!kLosses.contains(function)) {
+    const KerasFunctionClass* const known = FindKerasFunction(function);
+    if (known == nullptr || known->loss.empty()) {
       Note(
           fmt::format("the loss '{}' is none of Keras' own: the model predicts and does not train "
                       "without a head of the job's",
@@ -281,19 +237,12 @@ class CompileReader {
     if (fn == "function" && options.is_string()) fn = options.get<std::string>();
     if (fn == "MeanMetricWrapper") fn = WrappedIn(MemberOf(options, "fn"));
     static const std::set<std::string, std::less<>> kClasses = {
-        "AUC",           "Precision",     "Recall",         "RootMeanSquaredError",
+        "AUC",           "Precision",     "Recall",         "R2Score",       "RootMeanSquaredError",
         "TruePositives", "TrueNegatives", "FalsePositives", "FalseNegatives"};
-    if (!kClasses.contains(fn)) fn = FunctionOfClass(fn);
-    static const std::set<std::string, std::less<>> kMeans = {"accuracy",
-                                                              "acc",
-                                                              "crossentropy",
-                                                              "ce",
-                                                              "binary_accuracy",
-                                                              "categorical_accuracy",
-                                                              "sparse_categorical_accuracy",
-                                                              "top_k_categorical_accuracy",
-                                                              "sparse_top_k_categorical_accuracy"};
-    if (!kClasses.contains(fn) && !kMeans.contains(fn) && !kLosses.contains(fn)) {
+    if (!kClasses.contains(fn)) fn = KerasFunctionIn(fn);
+    static const std::set<std::string, std::less<>> kByOutput = {"accuracy", "acc", "crossentropy",
+                                                                 "ce"};
+    if (!kClasses.contains(fn) && !kByOutput.contains(fn) && FindKerasFunction(fn) == nullptr) {
       Note(fmt::format("the metric '{}' is not known here and left out", fn));
       return nullptr;
     }
@@ -312,7 +261,9 @@ class CompileReader {
     KerasConfig config(options);
     config.Ignore({"name", "fn", "dtype"});
     section.update(ArgumentsOf<nn::KerasMetric>(fn, config));
-    config.Expect("multi_label", false);  // of AUC
+    config.Expect("multi_label", false);                    // of AUC
+    config.Expect("class_aggregation", "uniform_average");  // of R2Score
+    config.Expect("num_regressors", 0);
     config.Finish();
     return section;
   }

@@ -67,6 +67,46 @@ TEST_CASE("a file of either Keras becomes the same layers") {
   CHECK(two.inputs.front().shape == std::vector<int64_t>{4, 4, 1});
 }
 
+TEST_CASE(
+    "an argument of a layer is left out where it is the job's default, whatever Keras calls it") {
+  const KerasJob job = JobOfText(Functional(R"(
+      {"class_name": "Cropping2D", "name": "crop", "config": {"name": "crop", "cropping": [[0, 0], [1, 0]]},
+       "inbound_nodes": [[["x", 0, 0, {}]]]},
+      {"class_name": "Convolution2D", "name": "conv", "config": {"name": "conv", "filters": 2,
+         "kernel_size": [2, 2], "strides": [1, 1], "padding": "VALID", "dilation_rate": [1, 1], "groups": 1,
+         "activation": "hard_sigmoid", "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+         "bias_initializer": {"class_name": "Constant", "config": {"value": 0.5}},
+         "kernel_regularizer": {"class_name": "L2", "config": {"l2": 0.1}},
+         "bias_constraint": {"class_name": "NonNeg", "config": {}}, "trainable": false},
+       "inbound_nodes": [[["crop", 0, 0, {}]]]},
+      {"class_name": "LeakyReLU", "name": "leaky", "config": {"name": "leaky", "negative_slope": 0.3},
+       "inbound_nodes": [[["conv", 0, 0, {}]]]},
+      {"class_name": "LeakyReLU", "name": "less", "config": {"name": "less", "negative_slope": 0.2},
+       "inbound_nodes": [[["leaky", 0, 0, {}]]]},
+      {"class_name": "Normalization", "name": "norm", "config": {"name": "norm", "axis": null, "mean": 1.0,
+         "variance": 4.0, "invert": false}, "inbound_nodes": [[["less", 0, 0, {}]]]})",
+                                            "norm"));
+  CHECK(KerasYaml(job.model, 0) == R"(inputs: [x]
+layers:
+  - {type: Cropping2D, name: crop, cropping: [[0, 0], [1, 0]], inputs: x}
+  - {type: Conv2D, name: conv, filters: 2, kernel_size: 2, bias_initializer: {type: constant, value: 0.5}, kernel_regularizer: {type: l2, l2: 0.1}, bias_constraint: {type: non_neg}, trainable: false, activation: hard_sigmoid, inputs: crop}
+  - {type: LeakyReLU, name: leaky, inputs: conv}
+  - {type: LeakyReLU, name: less, alpha: 0.2, inputs: leaky}
+  - {type: Normalization, name: norm, axis: null, mean: 1, variance: 4, inputs: less}
+)");
+}
+
+TEST_CASE("a layer that only a job has is no layer of Keras") {
+  for (const char* const name : {"Reverse", "DotInteraction", "Transpose", "conv2d"}) {
+    CAPTURE(name);
+    const std::string layer = fmt::format(R"({{"class_name": "{}", "name": "it",
+        "config": {{"name": "it"}}, "inbound_nodes": [[["x", 0, 0, {{}}]]]}})",
+                                          name);
+    CHECK(Refusals(Functional(layer, "it")).find(fmt::format("Unknown layer: '{}'", name)) !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("compile becomes head and optimizer") {
   const KerasJob job = KerasJobOf(KerasFile::Of("a.h5", KerasTestFile("k215_trainable.h5")));
   CHECK(KerasYaml(job.head, 0) == R"(type: compile
@@ -301,6 +341,26 @@ outputs: [{name: o0, loss: mse, metrics: [{fn: Precision, name: m, thresholds: 0
 )");
 }
 
+TEST_CASE("R2Score is read with Keras' defaults, and refused with other arguments") {
+  const auto compiled = [](const std::string& aggregation, int regressors) {
+    return CompiledJob(R"({"loss": "mse", "metrics": [)" +
+                       Metric("R2Score", fmt::format(R"("class_aggregation": "{}",
+                           "num_regressors": {})",
+                                                     aggregation, regressors)) +
+                       "]}");
+  };
+  const KerasJob job = compiled("uniform_average", 0);
+  CHECK(FaultsOf(job.head_faults).empty());
+  CHECK(KerasYaml(job.head, 0) == R"(type: compile
+outputs: [{name: o0, loss: mse, metrics: [{fn: R2Score, name: m}]}]
+)");
+  CHECK(FaultsOf(compiled("variance_weighted_average", 0).head_faults) ==
+        "model.json: compile: metrics (R2Score): class_aggregation is "
+        "\"variance_weighted_average\", which is not known here\n");
+  CHECK(FaultsOf(compiled("uniform_average", 2).head_faults) ==
+        "model.json: compile: metrics (R2Score): num_regressors is 2, which is not known here\n");
+}
+
 TEST_CASE("a schedule keeps its warm-up") {
   const auto compiled = [](const std::string& config) {
     return CompiledJob(R"({"loss": "mse", "optimizer": {"class_name": "Custom>SGD", "config": {
@@ -370,6 +430,7 @@ TEST_CASE("what is exported of a compiled model is read back with the same optio
             {.fn = "AUC", .name = "a", .thresholds = std::vector{0.5}, .curve = "PR"}},
        .weighted_metrics = {{.fn = "mean_squared_error", .name = "mse"},
                             {.fn = "cosine_similarity", .name = "c"},
+                            {.fn = "R2Score", .name = "r2"},
                             {.fn = "MAE", .name = "m"}}});
   const nn::KerasOptimizer optimizer =
       nn::SGD{.options = {.learning_rate = nn::CosineDecay{.learning_rate = 0.01,
@@ -383,7 +444,7 @@ TEST_CASE("what is exported of a compiled model is read back with the same optio
   CHECK(FaultsOf(job.head_faults).empty());
   CHECK(FaultsOf(job.optimizer_faults).empty());
   CHECK(KerasYaml(job.head, 0) == R"(type: compile
-outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}, {fn: cosine_similarity, name: c}, {fn: mean_absolute_error, name: m}]}]
+outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}, {fn: cosine_similarity, name: c}, {fn: R2Score, name: r2}, {fn: mean_absolute_error, name: m}]}]
 )");
   CHECK(job.optimizer.at("learning_rate").at("warmup_target") == 0.5);
   CHECK(job.optimizer.at("learning_rate").at("warmup_steps") == 5);
