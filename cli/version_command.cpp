@@ -50,7 +50,7 @@ int Version(const Invocation& invocation, config::Sources& /*sources*/) {
 
 Command VersionCommand() {
   return MakeCommand({.name = "version",
-                      .summary = "print the version; --json adds commit, build and libraries",
+                      .summary = "print the version; commit, build and libraries with --json",
                       .examples = {"tpuest version", "tpuest version --json"},
                       .takes = Takes::kNothing},
                      Version);

@@ -28,7 +28,7 @@ constexpr std::string_view kOfKeras = "a saved Keras model, with its weights and
 constexpr Kind kKinds[] = {
     {"models", "model", "types of `model`"},
     {"layers", "layer", "types of `layers` in a Sequential or Functional model"},
-    {"heads", "head", "compute loss, predictions and metrics from a model's logits"},
+    {"heads", "head", "parts that compute loss, predictions and metrics from a model's logits"},
     {"outputs", "export output", "types of a CustomHead's `export_outputs`"},
     {"metrics", "metric", "metrics that `metrics` adds to those of the head"},
     {"columns", "feature column", "types of `feature_columns`"},

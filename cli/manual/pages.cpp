@@ -100,7 +100,7 @@ Document JobPages() {
     std::replace(title.begin(), title.end(), '_', ' ');
     page.Heading(title);
     const std::string key = types.empty() ? "type" : types.front()->type_key;
-    page.Paragraph(fmt::format("Types for `{}:`: {}.", key, kind.summary));
+    page.Paragraph(fmt::format("Selected by `{}:`: {}.", key, kind.summary));
     for (const TypeEntry* const type : types) AddType(page, *type);
   }
   return page;
