@@ -38,18 +38,16 @@ std::string MoverOf(const nn::EmbeddingConfigSpec& spec) {
 void CheckTablesHaveRows(const Job& job, const std::string& key, const std::string& what,
                          Faults& faults) {
   if (!job.estimator.use_tpu || !job.embedding_config_spec) {
-    faults.Say(key,
-               fmt::format("it is known of the tables of embedding_config_spec on a TPU alone "
-                           "which rows {}",
-                           what),
-               "use_tpu: true and an embedding_config_spec");
+    faults.Say(
+        key, fmt::format("only tables of embedding_config_spec on a TPU track which rows {}", what),
+        "use_tpu: true and an embedding_config_spec");
     return;
   }
   const nn::EmbeddingConfigSpec& spec = *job.embedding_config_spec;
   if (spec.pipeline_execution_with_tensor_core) {
     faults.Say(key,
                fmt::format(
-                   "pipelined tables are updated whole: which of their rows {} is not known", what),
+                   "pipelined tables are updated as a whole, without tracking which rows {}", what),
                "pipeline_execution_with_tensor_core: false");
   }
   if (const std::string mover = MoverOf(spec); !mover.empty()) {
@@ -73,9 +71,10 @@ void CheckNumbers(const EmbeddingsOptions& options, Faults& faults) {
       {"device_table_bytes", options.device_table_bytes},
       {"max_resident_bytes", options.max_resident_bytes}};
   for (const auto& [name, bytes] : sizes) CheckLeast(name, bytes, 0, "it is a size", faults);
-  CheckLeast("admit_after", options.admit_after, 1, "1 trains a row from its first use on", faults);
+  CheckLeast("admit_after", options.admit_after, 1, "1 trains a row from its first use", faults);
   CheckLeast("evict_after_steps", options.evict_after_steps, 1, "null forgets no row", faults);
-  CheckLeast("incremental", options.incremental, 1, "1 has every checkpoint whole", faults);
+  CheckLeast("incremental", options.incremental, 1, "1 saves whole tables in every checkpoint",
+             faults);
 }
 
 void CheckIncremental(const Job& job, Faults& faults) {
@@ -83,7 +82,7 @@ void CheckIncremental(const Job& job, Faults& faults) {
   if (incremental <= 1) return;
   CheckTablesHaveRows(job, kIncremental, "change", faults);
   if (job.estimator.run_config.checkpoint_format == "checkpoint") {
-    faults.Say(kIncremental, "a checkpoint of objects has all of a table",
+    faults.Say(kIncremental, "object-based checkpoints always hold whole tables",
                "run_config.checkpoint_format: saver");
   }
 }
@@ -97,11 +96,11 @@ std::vector<Fault> CheckRowCounts(const Job& job) {
   CheckIncremental(job, faults);
   if (!options.counts_rows()) return faults.Take();
   const std::string key = options.admit_after > 1 ? kAdmit : kEvict;
-  CheckTablesHaveRows(job, key, "are seen", faults);
+  CheckTablesHaveRows(job, key, "are used", faults);
   if (job.estimator.run_config.save_checkpoints_steps.value_or(0) < 1) {
     faults.Say(key,
-               "which rows are trained or forgotten is decided at the multiples of "
-               "run_config.save_checkpoints_steps, which is not given",
+               "rows are admitted or forgotten at multiples of run_config.save_checkpoints_steps, "
+               "which is not given",
                "save_checkpoints_steps: 1000");
   }
   return faults.Take();

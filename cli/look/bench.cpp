@@ -307,8 +307,8 @@ void PrintRate(const RateTest& test) {
 int BenchTheRate(const BenchInvocation& invocation, config::Sources& sources) {
   if (invocation.rates.from >= invocation.rates.to) {
     throw Error(Code::kUsage,
-                fmt::format("--from {} --to {}: the rates rise", NumberText(invocation.rates.from),
-                            NumberText(invocation.rates.to)),
+                fmt::format("--from {} --to {}: the range must be increasing",
+                            NumberText(invocation.rates.from), NumberText(invocation.rates.to)),
                 "--from 1e-6 --to 10");
   }
   const RateTest test = TestRates(invocation, invocation.rates, sources);

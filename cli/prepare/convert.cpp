@@ -142,8 +142,7 @@ std::string CompressionFor(const ConvertInvocation& invocation) {
 int WriteShapes(const ConvertInvocation& invocation) {
   if (invocation.images || invocation.labels || invocation.digits || invocation.csv ||
       invocation.output) {
-    throw Error(Code::kUsage,
-                "--shapes writes a folder of its own, and goes with none of the others",
+    throw Error(Code::kUsage, "--shapes writes a folder and cannot be combined with other sources",
                 "tpuest convert --shapes flowers --count 2000");
   }
   const ShapeFolder folder{*invocation.shapes, invocation.count, invocation.size, invocation.seed};
@@ -166,7 +165,8 @@ int WriteShapes(const ConvertInvocation& invocation) {
 int WriteClicks(const ConvertInvocation& invocation) {
   if (invocation.images || invocation.labels || invocation.digits || invocation.csv ||
       invocation.shapes || invocation.keras) {
-    throw Error(Code::kUsage, "--clicks writes a file of text, and goes with none of the others",
+    throw Error(Code::kUsage,
+                "--clicks writes a text file and cannot be combined with other sources",
                 "tpuest convert --clicks 100000 --output clicks.tsv");
   }
   const ClickLog log{*invocation.output, *invocation.clicks, invocation.seed};
@@ -188,7 +188,8 @@ int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.clicks) return WriteClicks(invocation);
   if (invocation.keras) {
     if (invocation.images || invocation.labels || invocation.digits || invocation.csv) {
-      throw Error(Code::kUsage, "--keras goes without --images, --labels, --digits and --csv");
+      throw Error(Code::kUsage,
+                  "--keras cannot be combined with --images, --labels, --digits and --csv");
     }
     return ConvertKeras({.file = *invocation.keras,
                          .output = *invocation.output,

@@ -136,7 +136,7 @@ void CheckJob(const DeployInvocation& invocation, Job& job) {
                 "train_spec: {input_fn: train, max_steps: 1000}");
   }
   if (!job.estimator.run_config.model_dir) {
-    throw Error(Code::kUsage, "the job has no model_dir: where it runs it would leave nothing",
+    throw Error(Code::kUsage, "the job has no model_dir, so a deployment would keep no results",
                 "run_config.model_dir=runs/NAME")
         .Key("run_config.model_dir");
   }

@@ -153,7 +153,7 @@ int64_t ParametersOf(const KerasArchive& archive) {
 int ExportKeras(Session& session, const ExportInvocation& invocation) {
   if (invocation.verify || invocation.api_version) {
     throw Error(Code::kUsage,
-                fmt::format("--{}: a .keras archive has no such thing",
+                fmt::format("--{}: does not apply to a .keras archive",
                             invocation.verify ? "verify" : "api-version"),
                 "it is for SavedModels");
   }
@@ -164,9 +164,8 @@ int ExportKeras(Session& session, const ExportInvocation& invocation) {
     model.compile = nullptr;  // it is said of other outputs
   }
   if (model.compile.is_null() && !model.obstacle.empty() && invocation.outputs.empty()) {
-    session.log().Warning(
-        "the archive does not say how the model is compiled: Keras has no word for {}",
-        model.obstacle);
+    session.log().Warning("the archive has no compile settings: Keras has no equivalent of {}",
+                          model.obstacle);
   }
   const SavedState saved = LoadServed(session);
   const KerasArchive archive = ArchiveOf(job, model, saved);

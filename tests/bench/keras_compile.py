@@ -537,7 +537,7 @@ def case(program, folder, seed):
             if found:
                 return "differs", "train: " + "; ".join(found)
         text, errors = tpuest("export", "job.yaml", "--format", "keras", "--export-dir", "out", "-q")
-        if "Keras has no word for" in errors:
+        if "Keras has no equivalent of" in errors:
             return "refused", "export: " + errors.strip().splitlines()[0]
         archive = K.models.load_model(folder / text.strip())
         if not hasattr(archive, "optimizer") or archive.optimizer is None:
