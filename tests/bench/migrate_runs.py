@@ -35,7 +35,9 @@ COLUMN = tf.feature_column
 V1 = tf.compat.v1
 WORDS = ["red", "green", "blue", "grey"]
 # Marks on the input and on the length of the run, which predictions do not read.
-OF_INPUT = re.compile("how often|how far|where the records|shuffle|order|records are|files|name of the label|label's name")
+OF_INPUT = re.compile(
+    "how often|how far|where the records|shuffle|order|records are|files|name of the label|label's name"
+)
 
 
 def draw_rows(numbers):
@@ -258,7 +260,9 @@ def input_fn(drawn, what, folder, rows):
 
     def make():
         if kind == "csv":
-            return tf.data.experimental.make_csv_dataset(table, BATCH, label_name="label", shuffle=shuffle, shuffle_seed=1)
+            return tf.data.experimental.make_csv_dataset(
+                table, BATCH, label_name="label", shuffle=shuffle, shuffle_seed=1
+            )
         if kind == "batched_features":
             return tf.data.experimental.make_batched_features_dataset(
                 records, BATCH, spec_of(rows), label_key="label", shuffle=shuffle, shuffle_seed=1
@@ -336,7 +340,9 @@ def judge(program, folder, trained, rows):
                 trained.train(plain_input(rows, None), steps=MORE)
             except (tf.errors.OpError, tf.estimator.NanLossDuringTrainingError):
                 break  # it diverges
-            code, said = run_program(program, folder, "train", "plain.yaml", "-q", "input_fns.train.repeat=-1", "--model-dir", "ours")
+            code, said = run_program(
+                program, folder, "train", "plain.yaml", "-q", "input_fns.train.repeat=-1", "--model-dir", "ours"
+            )
             if code:
                 return {**result, "verdict": "differs", "why": "train: " + said.strip()[:400]}
         of = ["--model-dir", "ours"] if is_later else []

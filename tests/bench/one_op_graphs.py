@@ -82,9 +82,7 @@ def main():
     report = Report()
     starts = range(args.first, args.first + args.count, CHUNK)
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        chunks = [
-            pool.submit(run_chunk, args.program, at, min(CHUNK, args.first + args.count - at)) for at in starts
-        ]
+        chunks = [pool.submit(run_chunk, args.program, at, min(CHUNK, args.first + args.count - at)) for at in starts]
         for chunk in concurrent.futures.as_completed(chunks):
             lines, ended = chunk.result()
             for line in lines:

@@ -73,7 +73,9 @@ def categories(n, drawn):
         key = f"c{i}"
         if kind == 0:
             cells.append([drawn.choice(WORDS) for _ in range(ROWS)])
-            column = f"{{type: categorical_column_with_vocabulary_list, key: {key}, vocabulary_list: [{', '.join(WORDS)}]}}"
+            column = (
+                f"{{type: categorical_column_with_vocabulary_list, key: {key}, vocabulary_list: [{', '.join(WORDS)}]}}"
+            )
         elif kind == 1:
             cells.append([drawn.choice(WORDS) for _ in range(ROWS)])
             column = f"{{type: categorical_column_with_hash_bucket, key: {key}, hash_bucket_size: 10}}"

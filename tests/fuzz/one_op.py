@@ -27,7 +27,22 @@ DTYPES = {
     "uint64": 23,
 }
 PACKED = {1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "?", 17: "H", 22: "I", 23: "Q"}
-WORDS = ["", "a", "NHWC", "NCHW", "SAME", "VALID", "EXPLICIT", "UTF-8", "BYTE", "nearest", "(a|b)+", "\\1", "%n%s", "12"]
+WORDS = [
+    "",
+    "a",
+    "NHWC",
+    "NCHW",
+    "SAME",
+    "VALID",
+    "EXPLICIT",
+    "UTF-8",
+    "BYTE",
+    "nearest",
+    "(a|b)+",
+    "\\1",
+    "%n%s",
+    "12",
+]
 EXTREMES = [-1, 2**31 - 1, 2**31, -(2**31), 2**32 + 2, 2**40, 2**62, 2**63 - 1, -(2**63)]
 # The variables of tests/testdata/saved_models/tpu_v1.
 VARIABLES = {"hidden/kernel": (4, 3), "hidden/bias": (3,), "d/kernel": (3, 1), "d/bias": (1,)}

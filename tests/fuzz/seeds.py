@@ -97,7 +97,9 @@ def declared(what):
     if len(sys.argv) < 4:
         return []
     environment = os.environ | {"FUZZ_TARGET": what}
-    return subprocess.run([sys.argv[3]], env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    return subprocess.run(
+        [sys.argv[3]], env=environment, capture_output=True, text=True, check=True
+    ).stdout.splitlines()
 
 
 def one_op_models():
@@ -270,13 +272,32 @@ def argument(dice, name):
         return dice.choice(["float32", "int32", "int64", "string", "bool", "bfloat16"])
     if re.search(r"pattern|format|encoding|unit|mode|padding|method|separator|fill|rewrite", name):
         return dice.choice(["'SAME'", "'VALID'", "'a+'", "'0'", "'s'", "'*'", "'BYTE'", "''"])
-    numbers = ["x", "y", "n", "k", "i", "b", "s", "2", "-1", "0.5", "[x, x]", "1e300", "2147483648", "x[0:0]", "'a'", "True"]
+    numbers = [
+        "x",
+        "y",
+        "n",
+        "k",
+        "i",
+        "b",
+        "s",
+        "2",
+        "-1",
+        "0.5",
+        "[x, x]",
+        "1e300",
+        "2147483648",
+        "x[0:0]",
+        "'a'",
+        "True",
+    ]
     return dice.choice(numbers[:7] * 3 + numbers)
 
 
 def formulas():
     """Formulas of jobs, and calls of every function with arguments of some kind."""
-    found = [value for job in jobs() for value in re.findall(r"(?:value|formula|expr): ['\"]?([^'\"\n{}]+)", job.decode())]
+    found = [
+        value for job in jobs() for value in re.findall(r"(?:value|formula|expr): ['\"]?([^'\"\n{}]+)", job.decode())
+    ]
     found += TEXTS[-1]
     for line in declared("functions"):
         names, parameters = line.split("\t")
