@@ -42,7 +42,7 @@ std::optional<int64_t> TakeRepeat(CsvSource& csv, const std::string& key) {
 template <class Stage>
 void TakeAsStages(CsvSource& csv, const std::string& key, std::vector<Stage>& stages) {
   if (csv.batch_size) {
-    Refuse(key + ".batch_size", "a batch_size, and stages in an order of one's own",
+    Refuse(key + ".batch_size", "batch_size and stages exclude each other",
            fmt::format("stages: [..., batch: {}]", *csv.batch_size));
   }
   auto shuffle = TakeShuffle(csv, key);
@@ -73,8 +73,8 @@ void RefuseOfZipped(const ZipSource& zip, const std::string& key) {
     const auto refuse = [&](bool is_set, const char* name) {
       if (!is_set) return;
       Refuse(fmt::format("{}.datasets[{}].{}", key, i, name),
-             fmt::format("{} of rows that are zipped: they would not fit together", name),
-             "shuffle and repeat beside the source, and train_batch_size");
+             fmt::format("{} would misalign zipped rows", name),
+             "set shuffle and repeat next to the source, and use train_batch_size");
     };
     refuse(csv->batch_size.has_value(), "batch_size");
     refuse(csv->num_epochs.has_value(), "num_epochs");
@@ -108,15 +108,15 @@ void TakeCsvStages(InputFnOptions& options, const std::string& key) {
   ExpectAtLeast(csv->batch_size, 1, source, "batch_size");
   if (auto shuffle = TakeShuffle(*csv, source)) {
     if (options.shuffle) {
-      Refuse(key + ".shuffle", "the source shuffles, and so does the input_fn",
-             "one of source.shuffle and shuffle");
+      Refuse(key + ".shuffle", "both the source and the input_fn shuffle",
+             "keep one of source.shuffle and shuffle");
     }
     options.shuffle = std::move(*shuffle);
   }
   if (const auto repeat = TakeRepeat(*csv, source)) {
     if (options.repeat) {
-      Refuse(key + ".repeat", "the source has num_epochs, and the input_fn repeats",
-             "one of source.num_epochs and repeat");
+      Refuse(key + ".repeat", "both the source's num_epochs and the input_fn repeat",
+             "keep one of source.num_epochs and repeat");
     }
     options.repeat = repeat;
   }

@@ -37,7 +37,7 @@ class Parser {
       return;
     }
     // A scalar beside a list: [[1], 2].
-    if (depth_ >= 0 && depth != depth_) Refuse("lists of different depth in one value");
+    if (depth_ >= 0 && depth != depth_) Refuse("lists of different depths in one value");
     depth_ = depth;
     scalars_.push_back(Scalar());
   }
@@ -45,7 +45,7 @@ class Parser {
   void List(int depth) {
     const auto axis = static_cast<size_t>(depth);
     // A list beside a scalar: [1, [2]].
-    if (depth_ >= 0 && depth >= depth_) Refuse("lists of different depth in one value");
+    if (depth_ >= 0 && depth >= depth_) Refuse("lists of different depths in one value");
     int64_t items = 0;
     for (Blanks(); !Take(']'); Blanks()) {
       Value(depth + 1);
@@ -60,7 +60,7 @@ class Parser {
     if (items == 0) depth_ = std::max(depth_, depth + 1);
     if (dims_.size() <= axis) dims_.resize(axis + 1, kUnknownDim);
     if (dims_[axis] != kUnknownDim && dims_[axis] != items) {
-      Refuse(fmt::format("lists of {} and of {} items side by side", dims_[axis], items));
+      Refuse(fmt::format("lists of {} and {} items at the same level", dims_[axis], items));
     }
     dims_[axis] = items;
   }
@@ -72,7 +72,7 @@ class Parser {
     while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != ']') ++at_;
     size_t end = at_;
     while (end > begin && IsBlank(text_[end - 1])) --end;
-    if (end == begin) Refuse("a value expected");
+    if (end == begin) Refuse("expected a value");
     return {std::string(text_.substr(begin, end - begin)), false};
   }
 
@@ -95,7 +95,7 @@ class Parser {
       }
       text.push_back(c);
     }
-    Refuse(fmt::format("{} without its end", quote));
+    Refuse(fmt::format("{} is never closed", quote));
   }
 
   // Appends what the escape at text_[at_] stands for, and leaves at_ on its last character. Those
@@ -261,8 +261,8 @@ Tensor Literal::Infer(const std::string& key) const {
   const auto text = std::find_if(scalars_.begin(), scalars_.end(), is_text);
   throw Error(Code::kUsage,
               text == scalars_.end()
-                  ? "numbers and truth values are mixed"
-                  : fmt::format("numbers and text are mixed: '{}' is no number", text->text),
+                  ? "numbers and booleans are mixed"
+                  : fmt::format("numbers and text are mixed: '{}' is not a number", text->text),
               "quote the numbers that are text")
       .Key(key);
 }

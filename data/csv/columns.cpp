@@ -44,7 +44,7 @@ class Selection {
       throw Error(names_code_,
                   fmt::format("two columns are named '{}'{}", name,
                               options_.column_names ? "" : " in the header"),
-                  options_.column_names ? "" : "column_names gives them other names")
+                  options_.column_names ? "" : "rename them with column_names")
           .Key(key_ + (options_.column_names ? ".column_names" : ".file_pattern"));
     }
   }
@@ -120,7 +120,7 @@ class Selection {
                   fmt::format("column_defaults has {} entries for {} columns{}", defaults.size(),
                               columns_.selected.size(),
                               options_.select_columns ? " that are selected" : ""),
-                  "one each, in the order of the file")
+                  "give one per column, in the order of the file")
           .Key(key_ + ".column_defaults");
     }
     for (size_t i = 0; i < defaults.size(); ++i) {

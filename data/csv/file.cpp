@@ -26,8 +26,8 @@ void CheckCompression(const std::string& path, std::string_view first, Compressi
   if (expected == Compression::kNone && found != Compression::kGzip) return;
   throw Error(Code::kData,
               expected == Compression::kNone
-                  ? fmt::format("{}: the file is compressed by gzip", path)
-                  : fmt::format("{}: the file is not compressed as compression_type says", path),
+                  ? fmt::format("{}: the file is compressed with gzip", path)
+                  : fmt::format("{}: the file's compression does not match compression_type", path),
               found == Compression::kGzip   ? "compression_type: GZIP"
               : found == Compression::kZlib ? "compression_type: ZLIB"
                                             : "compression_type: null");
@@ -105,8 +105,9 @@ void CsvFile::Fetch(uint64_t begin, size_t size, std::string& to) const {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) ThrowErrno(path_, "read");
     if (n == 0) {
-      throw Error(Code::kData, fmt::format("{}: ends at byte {}; it had {} when it was opened",
-                                           path_, begin + done, size_));
+      throw Error(Code::kData,
+                  fmt::format("{}: the file shrank to {} bytes; it had {} when it was opened",
+                              path_, begin + done, size_));
     }
     done += static_cast<size_t>(n);
   }

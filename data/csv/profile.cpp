@@ -214,7 +214,7 @@ class Look {
       throw Error(Code::kData, fmt::format("{}: the file is empty; expected a header", path_));
     }
     if (first.find('\0') != std::string::npos) {
-      throw Error(Code::kData, "this is no text: a byte is 0")
+      throw Error(Code::kData, "the file is not text: it has a zero byte")
           .At(file.PlaceInHeader(first.find('\0')));
     }
     if (const auto fault = SplitCsvRecord(first, Dialect(), fields)) {
@@ -232,7 +232,8 @@ class Look {
       throw Error(Code::kUsage,
                   fmt::format("{}: expected a header with the columns' names, found \"{}\"", path_,
                               first.substr(0, 40)),
-                  "--column-names A,B,... names them; --no-header: the first row is a record");
+                  "name them with --column-names A,B,..., or pass --no-header if the first row is "
+                  "a record");
     }
     CheckUnique(names);
     return names;
@@ -243,7 +244,7 @@ class Look {
     const auto twice = std::adjacent_find(names.begin(), names.end());
     if (twice == names.end()) return;
     throw Error(Code::kData, fmt::format("{}: two columns are named '{}'", path_, *twice),
-                "--column-names A,B,... gives them other names");
+                "rename them with --column-names A,B,...");
   }
 
   [[nodiscard]] bool IsKept(int64_t row, std::string_view record) const {

@@ -94,8 +94,8 @@ std::optional<CsvFault> SplitField(std::string_view record, char delimiter, size
     const size_t quote = field.text.find('"');
     if (quote != kNone) {
       return CsvFault{
-          "a quote inside of a field that does not begin with one",
-          "quote the whole field and double the quotes in it, or use_quote_delim: false",
+          "a quote inside an unquoted field",
+          "quote the whole field and double the quotes in it, or set use_quote_delim: false",
           at + quote};
     }
     at = end;
@@ -108,7 +108,7 @@ std::optional<CsvFault> SplitField(std::string_view record, char delimiter, size
   field.doubled = Holds(field.text, '"');
   at = close + 1;
   if (at == record.size() || record[at] == delimiter) return std::nullopt;
-  return CsvFault{"the field goes on after its closing quote", "double the quotes inside of it",
+  return CsvFault{"text follows the field's closing quote", "double the quotes inside the field",
                   close};
 }
 

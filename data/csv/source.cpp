@@ -99,7 +99,7 @@ class CsvParser {
     const auto offset = static_cast<size_t>(field.text.data() - record.data());
     if (field.text.empty() || field.text == na_value_) {
       return {fmt::format("column \"{}\" must have a value", column.name),
-              "a default in column_defaults makes it optional", offset};
+              "give it a default in column_defaults to make it optional", offset};
     }
     const bool long_text = field.text.size() > kShown;
     return {fmt::format("column \"{}\": expected {}, found \"{}{}\"", column.name,
@@ -111,7 +111,7 @@ class CsvParser {
     const size_t first = text.find_first_not_of(" \t");
     const bool has_plus = first != std::string_view::npos && text[first] == '+';
     if (has_plus && IsInteger(column.dtype)) {
-      return "decode_csv takes no '+' before a whole number; column_defaults: float32 reads it";
+      return "decode_csv rejects '+' before a whole number; use column_defaults: float32";
     }
     return column.inferred ? TypeHint() : std::string();
   }
@@ -119,7 +119,7 @@ class CsvParser {
     const std::string rows =
         rows_of_types_ < 0 ? "all rows" : fmt::format("the first {} rows", rows_of_types_);
     return fmt::format(
-        "the type is that of {}; column_defaults or num_rows_for_inference gives another", rows);
+        "the type was inferred from {}; set column_defaults or raise num_rows_for_inference", rows);
   }
 
   CsvDialect dialect_;
@@ -202,8 +202,8 @@ class CsvRecords final : public IndexedSource {
     }
     if (kept.size() == 0) {
       throw Error(Code::kData,
-                  fmt::format("none of {} records is of the part {}", size(), split.part),
-                  "another eval_fraction, or skip and take, split them otherwise")
+                  fmt::format("none of {} records belongs to the part {}", size(), split.part),
+                  "change eval_fraction, or split with skip and take")
           .Key(key + ".split");
     }
     kept_ = std::move(kept);
@@ -304,7 +304,7 @@ std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& fi
     const std::vector<std::string> other = HeaderNames(*file, dialect);
     if (other == names) continue;
     throw Error(Code::kData,
-                fmt::format("the header names the columns {}; in {} they are {}", Join(other, ", "),
+                fmt::format("the header has the columns {}, but {} has {}", Join(other, ", "),
                             files.front()->path(), Join(names, ", ")))
         .At(file->PlaceInHeader(0));
   }

@@ -81,8 +81,8 @@ void CheckSizes(const ColumnPlan& column) {
   throw Error(Code::kUsage,
               fmt::format("\"{}\" is {}: images of a batch need one size", column.spec.name,
                           column.spec.shape.Text()),
-              channels ? "decode with channels: 3, and put a resize behind it"
-                       : "put a resize, random_crop or resize_with_crop_or_pad behind it")
+              channels ? "decode with channels: 3, and put a resize after it"
+                       : "put a resize, random_crop or resize_with_crop_or_pad after it")
       .Key(column.spec.key);
 }
 
@@ -224,7 +224,7 @@ class ColumnTable {
     column.is_drawn = column.is_drawn || IsRandom(op);
     if (column.computed.valid()) {
       if (mapped.image) {
-        throw Error(Code::kUsage, fmt::format("{} of \"{}\": ops on images stand before formulas",
+        throw Error(Code::kUsage, fmt::format("{} of \"{}\": put ops on images before formulas",
                                               OpName(op), names.in))
             .Key(key);
       }
@@ -353,7 +353,7 @@ InputPlan PlanFilter(const InputFnOptions& options, const std::vector<TensorSpec
     refuse(fmt::format("a filter is one truth an example, and this is {} {}",
                        NameOf(keeps.spec.dtype), keeps.spec.shape.Text()));
   }
-  if (keeps.is_drawn) refuse("a filter cannot depend on what map ops draw in each epoch anew");
+  if (keeps.is_drawn) refuse("a filter cannot depend on random map ops, which change every epoch");
   InputPlan plan;
   plan.graph = table.graph();
   plan.features.push_back(std::move(keeps));
@@ -383,7 +383,7 @@ InputPlan PlanLengths(const InputFnOptions& options, const std::vector<TensorSpe
     refuse(fmt::format("a length is one whole number an example, and this is {} {}",
                        NameOf(length.spec.dtype), length.spec.shape.Text()));
   }
-  if (length.is_drawn) refuse("a length cannot depend on what map ops draw in each epoch anew");
+  if (length.is_drawn) refuse("a length cannot depend on random map ops, which change every epoch");
   plan.graph = table.graph();
   plan.features.push_back(std::move(length));
   return plan;

@@ -343,7 +343,7 @@ void ExampleParser::TakeDefault(size_t slot, std::string_view example,
               fmt::format("feature \"{}\": expected {}, found none; the record has {}", name,
                           Expected(slot), names.empty() ? "no features" : Join(names, ", ")),
               nearest    ? fmt::format("did you mean '{}'?", *nearest)
-              : is_fixed ? std::string("a default_value stands in where a record has none")
+              : is_fixed ? std::string("set default_value for records that lack the feature")
                          : std::string("allow_missing: true takes none as an empty list"));
 }
 

@@ -78,10 +78,11 @@ Value Nodes(const ExprMap& o, const TensorSpec& /*spec*/, Value /*x*/) {
 
 // Images are decoded and drawn for in the input workers; a receiver takes them as the model does.
 Value Nodes(const ImageMap& /*o*/, const TensorSpec& spec, Value /*x*/) {
-  throw Error(Code::kUsage,
-              fmt::format("\"{}\" comes from map ops on images, which a parsing receiver has not",
-                          spec.name),
-              "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
+  throw Error(
+      Code::kUsage,
+      fmt::format("\"{}\" comes from map ops on images, which a parsing receiver cannot run",
+                  spec.name),
+      "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
       .Key(spec.key);
 }
 

@@ -23,7 +23,7 @@ ImageColumn ImageOf(const TensorSpec& spec, DType dtype, int64_t height, int64_t
 
 void CheckFile(const TensorSpec& spec) {
   if (spec.dtype == DType::kString && spec.shape.rank() == 0) return;
-  RefuseOp("expected one string an example: the bytes of an image");
+  RefuseOp("expected one string per example: the bytes of an image");
 }
 
 void CheckPicture(const TensorSpec& spec) {
@@ -33,7 +33,7 @@ void CheckPicture(const TensorSpec& spec) {
                                                                 : "put a reshape before it");
   }
   if (spec.dtype != DType::kUint8 && spec.dtype != DType::kFloat) {
-    RefuseOp("expected uint8 or float32", "put a cast before it, or this op earlier");
+    RefuseOp("expected uint8 or float32", "put a cast before it, or move this op forward");
   }
 }
 

@@ -227,7 +227,8 @@ class ImagesInFile final : public ImageFolder {
     if (!IsWhole(path, head)) Write(path, head);
     file_ = std::make_unique<MappedFile>(path);
     if (file_->bytes().size() != head.size() + image_bytes() * files().size()) {
-      throw Error(Code::kResource, fmt::format("{}: it changed while it was opened", path));
+      throw Error(Code::kResource,
+                  fmt::format("{}: the file changed while tpuest opened it", path));
     }
   }
   void Read(int64_t index, Row& row) const override {

@@ -22,7 +22,7 @@ std::vector<int64_t> WriteShapeFolder(const ShapeFolder& folder) {
   }
   if (DirectoryExists(folder.directory) && !ListDirectory(folder.directory).empty()) {
     throw Error(Code::kUsage, fmt::format("{}: the folder is not empty", folder.directory),
-                "name a new one, or remove it");
+                "name a new folder, or remove this one");
   }
   const auto names = ShapeNames(ShapeFamily::kFlowers);
   std::vector<int64_t> counts(names.size());

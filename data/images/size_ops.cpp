@@ -38,7 +38,7 @@ void CheckHalfPixels(const ResizeMap& o) {
                       o.method == "area";
   if (is_old && !o.antialias) return;
   throw Error(Code::kUsage,
-              fmt::format("half_pixel_centers: false is version 1's, which has no {}",
+              fmt::format("half_pixel_centers: false selects TensorFlow 1's resize, which lacks {}",
                           is_old ? "antialias" : o.method),
               "leave half_pixel_centers out");
 }

@@ -224,7 +224,7 @@ AnySource KeepRecords(AnySource source, FilterContext context) {
     if (truths[i]) records.push_back(static_cast<int64_t>(i));
   }
   if (records.empty()) {
-    throw Error(Code::kData, fmt::format("the filter keeps none of {} records", (*indexed)->size()))
+    throw Error(Code::kData, fmt::format("the filter rejects all {} records", (*indexed)->size()))
         .Key(context.key);
   }
   return std::make_shared<KeptSource>(std::move(*indexed), std::move(records));

@@ -83,7 +83,7 @@ AnySource TakeFold(AnySource source, const FoldPart& part, const std::string& ke
   }
   const int64_t records = (*indexed)->size();
   if (SizeOfFold(part, records) == 0) {
-    throw Error(Code::kData, fmt::format("fold {} of {} has no records: there are {}",
+    throw Error(Code::kData, fmt::format("fold {} of {} is empty: the number of records is {}",
                                          part.fold.index, part.fold.count, records))
         .Key(key);
   }

@@ -66,7 +66,8 @@ class Input {
       return;
     }
     if (!options.parse_example.empty()) {
-      throw Error(Code::kUsage, "parse_example and parse_sequence_example: a record is one of them")
+      throw Error(Code::kUsage,
+                  "parse_example and parse_sequence_example exclude each other: remove one")
           .Key(ParseKey());
     }
     parser.emplace(*options.parse_sequence_example, ParseKey());
@@ -109,8 +110,10 @@ class Input {
   void CheckOwnStages() const {
     const auto refuse_beside = [&](bool is_set, const char* name) {
       if (!is_set) return;
-      throw Error(Code::kUsage, fmt::format("{} and stages: the order would not be known", name),
-                  fmt::format("- {}: ... in stages", name))
+      throw Error(
+          Code::kUsage,
+          fmt::format("{} and stages exclude each other: their order would be undefined", name),
+          fmt::format("- {}: ... in stages", name))
           .Key(key_ + "." + name);
     };
     refuse_beside(!options_.map.empty(), "map");
@@ -119,8 +122,8 @@ class Input {
     refuse_beside(options_.repeat.has_value(), "repeat");
     CheckStageList(options_.stages, key_ + ".stages");
     if (!wrap_ || WindowSizeOf(original_.stages) == 1) return;
-    throw Error(Code::kUsage, "a record is one part of a window alone",
-                "an export of windows takes them as tensors: "
+    throw Error(Code::kUsage, "a record alone does not make a window",
+                "export a model on windows with tensors as input: "
                 "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
         .Key(key_ + ".stages");
   }
@@ -254,7 +257,7 @@ class Input {
       throw Error(Code::kUsage,
                   "stages need records that can be read in any order; compressed files and "
                   "programs are read front to back",
-                  "cache: memory keeps what is inflated")
+                  "cache: memory keeps the decompressed records")
           .Key(key_ + ".stages");
     }
     joined_ = OpenStageSources(std::move(*indexed), original_.stages, Cached(), key_,
@@ -306,9 +309,9 @@ class Input {
     const int64_t largest = *std::max_element(sizes.begin(), sizes.end());
     if (largest <= context.batch_size) return;
     throw Error(Code::kUsage,
-                fmt::format("a bucket's batch is {}, and batches are filled up to {}", largest,
-                            context.batch_size),
-                "a batch size of a bucket is eval_batch_size or predict_batch_size at most")
+                fmt::format("a bucket's batch size is {}, larger than the padded batch size of {}",
+                            largest, context.batch_size),
+                "use at most eval_batch_size or predict_batch_size per bucket")
         .Key(LastStage() + ".bucket_by_sequence_length.bucket_batch_sizes");
   }
   [[nodiscard]] std::string LastStage() const {
@@ -326,9 +329,8 @@ class Input {
       key = LastStage() +
             (original_.stages.back().padded_batch ? ".padded_batch.batch_size" : ".batch");
     }
-    throw Error(Code::kUsage,
-                fmt::format("batch is {}, and training asks for batches of {}", *batch, asked),
-                "train_batch_size says how many; leave it out here, or give it the same number")
+    throw Error(Code::kUsage, fmt::format("batch is {}, but train_batch_size is {}", *batch, asked),
+                "remove it here, or set it to train_batch_size")
         .Key(key);
   }
 
@@ -342,7 +344,7 @@ class Input {
     options.epoch_size = CountOf(original_.stages, stages);
     options.endless = !options.epoch_size;
     if (options.epoch_size == 0) {
-      throw Error(Code::kData, fmt::format("the stages give none of {} records", source.size()))
+      throw Error(Code::kData, fmt::format("the stages drop all {} records", source.size()))
           .Key(key_ + ".stages");
     }
     return MakeSampler(original_.stages, stages);
@@ -388,10 +390,11 @@ class Input {
   }
 
   [[noreturn]] void RefusePermutation() const {
-    throw Error(Code::kUsage,
-                "buffer_size: full needs records that can be read in any order; compressed files "
-                "and programs are read front to back",
-                "cache: memory keeps what is inflated; or a number of records as buffer_size")
+    throw Error(
+        Code::kUsage,
+        "buffer_size: full needs records that can be read in any order; compressed files "
+        "and programs are read front to back",
+        "cache: memory keeps the decompressed records; or set buffer_size to a number of records")
         .Key(key_ + ".shuffle.buffer_size");
   }
 

@@ -21,7 +21,7 @@ class OtherFile {
   InputFnOptions Make() {
     if (path_ == "-" && !TakesPipe()) {
       throw Error(Code::kUsage,
-                  fmt::format("the standard input is read as CSV, lines, JSON lines or TFRecords, "
+                  fmt::format("standard input must be CSV, lines, JSON lines or TFRecords, "
                               "and {} reads {}",
                               Key(), Type()),
                   "--input FILE");
@@ -58,8 +58,8 @@ class OtherFile {
   [[nodiscard]] std::vector<StageOptions> PaddingStage() const {
     for (size_t i = 0; i < options_.stages.size(); ++i) {
       if (!options_.stages[i].window) continue;
-      throw Error(Code::kUsage, "--input FILE has records, and the model takes windows of them",
-                  "predict.input_fn names an input_fn of the job that has windows")
+      throw Error(Code::kUsage, "--input FILE has single records, but the model needs windows",
+                  "set predict.input_fn to an input_fn that makes windows")
           .Key(fmt::format("{}.stages[{}].window", Key(), i));
     }
     if (options_.stages.empty()) return {};
@@ -164,11 +164,11 @@ class OtherFile {
       std::vector<std::string> files = ImagesBelow(path_, true, unreadable);
       if (!unreadable.empty()) {
         throw Error(Code::kData, fmt::format("{}: permission denied", unreadable.front()),
-                    "every image below the folder is asked for");
+                    "all images below the folder are predicted");
       }
       if (!files.empty()) return files;
-      throw Error(Code::kData, fmt::format("{}: no image is in this folder", path_),
-                  "images end in .bmp, .gif, .jpeg, .jpg or .png");
+      throw Error(Code::kData, fmt::format("{}: the folder has no images", path_),
+                  "image names end in .bmp, .gif, .jpeg, .jpg or .png");
     }
     if (path_ == "-" || !FileExists(path_) || KindOfOther(path_)) return {};
     const MappedFile file(path_);
@@ -211,7 +211,7 @@ class OtherFile {
     if (images.files.empty()) {
       // TFRecords stand in for TFRecords; a folder's images have no other form.
       if (std::holds_alternative<TFRecordSource>(options_.source)) return false;
-      throw Error(Code::kData, fmt::format("{}: neither an image nor a folder of them", path_));
+      throw Error(Code::kData, fmt::format("{}: expected an image or a folder of images", path_));
     }
     if (!images.column_of_bytes.empty()) {
       options_.parse_example.clear();
@@ -314,8 +314,8 @@ class OtherFile {
 
   template <class Source>
   void SetFile(Source& /*source*/, const std::vector<TensorSpec>& /*columns*/) const {
-    throw Error(Code::kUsage, fmt::format("--input replaces a file, and {} reads none", Key()),
-                fmt::format("its source is {}; predict.input_fn names another", Type()))
+    throw Error(Code::kUsage, fmt::format("--input replaces a file, but {} reads no file", Key()),
+                fmt::format("its source is {}; set predict.input_fn to another input_fn", Type()))
         .Key(Key() + ".source");
   }
 

@@ -42,10 +42,11 @@ constexpr uint64_t kWindowName = 0x77696e646f770000ULL;
 
 [[noreturn]] void PastTheEnd(const StreamPosition& position, int64_t size,
                              const std::string& name = "") {
-  throw Error(Code::kData,
-              fmt::format("{}the position to go on from is record {} of an epoch, which has {}",
-                          name, position.records, size),
-              "the data are not those that the position was stored with");
+  throw Error(
+      Code::kData,
+      fmt::format("{}the checkpoint's input position is record {} of an epoch, which has {}", name,
+                  position.records, size),
+      "the data changed since the checkpoint was saved");
 }
 
 // Counts epochs. The order within one is the derived class's.
@@ -83,7 +84,7 @@ class IndexedSampler final : public EpochCounter {
 
   [[nodiscard]] std::string_view seek_way() const override {
     return options_.order == SampleOptions::Order::kWindow
-               ? "its window is filled again, on numbers of records"
+               ? "its shuffle buffer is refilled with record numbers only"
                : "";
   }
 
@@ -169,7 +170,7 @@ class StreamSampler final : public EpochCounter {
   }
 
   [[nodiscard]] std::string_view seek_way() const override {
-    return "its records are read again up to there";
+    return "its records are read again up to that position";
   }
 
   void Draw(int64_t rows, Drawn& drawn) override {

@@ -222,10 +222,11 @@ class ParsingReceiver {
     for (const size_t root : roots) {
       const TensorSpec& spec = columns.spec(root);
       if (spec.shape.fully_known()) continue;
-      throw Error(Code::kUsage,
-                  fmt::format("\"{}\" is {}: a request with columns has none of several lengths",
-                              spec.name, spec.shape.Text()),
-                  "with_map: false takes features as they are")
+      throw Error(
+          Code::kUsage,
+          fmt::format("\"{}\" is {}: a request with columns cannot hold lists of several lengths",
+                      spec.name, spec.shape.Text()),
+          "with_map: false accepts the features before map ops")
           .Key("export.serving_input_receiver_fn");
     }
     return roots;
@@ -291,7 +292,7 @@ class ParsingReceiver {
                   "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
           .Key(key_ + ".stages");
     };
-    if (plan.window > 1) refuse("a model of windows takes several records at once");
+    if (plan.window > 1) refuse("a model on windows needs several records per example");
     for (const ColumnPlan& feature : plan.features) {
       if (!feature.padding) continue;
       refuse(fmt::format("lists of \"{}\" are filled up to one length, which a request's are not",

@@ -43,9 +43,9 @@ std::vector<std::string> KeysOf(const StageOptions& o) {
 
 void CheckStage(const StageOptions& o, const std::string& key) {
   const std::vector<std::string> keys = KeysOf(o);
-  if (keys.empty()) Refuse(key, "a stage without a key", "- repeat: 2, - shuffle: 64, ...");
+  if (keys.empty()) Refuse(key, "the stage has no key", "- repeat: 2, - shuffle: 64, ...");
   if (keys.size() > 1) {
-    Refuse(key, fmt::format("a stage is one step, and this one is {}", Join(keys, " and ")),
+    Refuse(key, fmt::format("expected one step per stage, found {}", Join(keys, " and ")),
            fmt::format("- {}: ...\n- {}: ...", keys[0], keys[1]));
   }
   ExpectAtLeast(o.repeat, -1, key, "repeat");
@@ -63,7 +63,8 @@ void CheckStage(const StageOptions& o, const std::string& key) {
   if (o.shard &&
       (o.shard->num_shards < 1 || o.shard->index < 0 || o.shard->index >= o.shard->num_shards)) {
     Refuse(key + ".shard",
-           fmt::format("there is no part {} of {}", o.shard->index, o.shard->num_shards),
+           fmt::format("index {} is out of range: num_shards is {}", o.shard->index,
+                       o.shard->num_shards),
            "index counts from 0 to num_shards - 1");
   }
 }
@@ -71,10 +72,11 @@ void CheckStage(const StageOptions& o, const std::string& key) {
 void CheckWeights(const SampleFromOptions& o, const std::string& key) {
   const size_t datasets = o.datasets.size() + 1;
   if (!o.weights.empty() && o.weights.size() != datasets) {
-    Refuse(key + ".weights",
-           fmt::format("{} weights for {} datasets, of which the first is what is before the stage",
-                       o.weights.size(), datasets),
-           "a weight for each, or none");
+    Refuse(
+        key + ".weights",
+        fmt::format("{} weights for {} datasets, counting the stages before this one as the first",
+                    o.weights.size(), datasets),
+        "give one weight per dataset, or none");
   }
   double sum = 0;
   for (const double weight : o.weights) {
@@ -102,8 +104,8 @@ void CheckDatasets(const StageOptions& o, const std::string& key) {
 
 void CheckInterleave(const InterleaveOptions& o, size_t index, const std::string& key) {
   if (index > 0) {
-    Refuse(key, "interleave is the first stage: it takes the source's files in turns",
-           "put the others behind it");
+    Refuse(key, "interleave must be the first stage: it alternates between the source's files",
+           "put the other stages after it");
   }
   ExpectAtLeast(o.cycle_length, 1, key + ".interleave", "cycle_length");
   ExpectAtLeast(o.block_length, 1, key + ".interleave", "block_length");
@@ -113,13 +115,13 @@ void CheckBuckets(const BucketOptions& o, const std::string& key) {
   const std::vector<int64_t>& ends = o.bucket_boundaries;
   if (ends.empty() ||
       std::adjacent_find(ends.begin(), ends.end(), std::greater_equal<>()) != ends.end()) {
-    Refuse(key + ".bucket_boundaries", "expected whole numbers that rise");
+    Refuse(key + ".bucket_boundaries", "expected increasing whole numbers");
   }
   if (o.bucket_batch_sizes.size() != ends.size() + 1) {
     Refuse(
         key + ".bucket_batch_sizes",
         fmt::format("{} batch sizes for {} buckets", o.bucket_batch_sizes.size(), ends.size() + 1),
-        "one for each boundary, and one for examples that are longer than all");
+        "give one per boundary, and one for examples longer than the last boundary");
   }
   for (const int64_t size : o.bucket_batch_sizes) {
     if (size >= 1) continue;
@@ -127,8 +129,8 @@ void CheckBuckets(const BucketOptions& o, const std::string& key) {
   }
   if (o.no_padding &&
       (o.pad_to_bucket_boundary || !o.padded_shapes.empty() || !o.padding_values.empty())) {
-    Refuse(key + ".no_padding", "lists stay as they are, and are to be filled up",
-           "leave out no_padding, or the other keys");
+    Refuse(key + ".no_padding", "no_padding conflicts with the keys that pad lists",
+           "remove no_padding, or the padding keys");
   }
 }
 
@@ -138,8 +140,9 @@ void CheckBehindWindow(const StageOptions& o, const std::string& key) {
                      !o.concatenate.empty() || o.sample_from_datasets ||
                      o.bucket_by_sequence_length;
   if (!looks) return;
-  Refuse(key, fmt::format("{} stands behind a window", KeysOf(o).front()),
-         "put it before the window; behind one are map, repeat, shuffle, take, skip, shard, cache "
+  Refuse(key, fmt::format("{} follows a window", KeysOf(o).front()),
+         "put it before the window; after a window are allowed map, repeat, shuffle, take, skip, "
+         "shard, cache "
          "and batches");
 }
 
@@ -147,10 +150,8 @@ void CheckBehindWindow(const StageOptions& o, const std::string& key) {
 // records alike.
 void CheckBehindMap(const StageOptions& o, const std::string& key, const std::string& map_key) {
   if (o.concatenate.empty() && !o.sample_from_datasets) return;
-  Refuse(
-      map_key,
-      fmt::format("map stands before {}, whose datasets do not go through it", KeysOf(o).front()),
-      fmt::format("put it behind {}: it is of all examples then", key));
+  Refuse(map_key, fmt::format("map precedes {}, whose datasets would bypass it", KeysOf(o).front()),
+         fmt::format("put it after {}, where it applies to all examples", key));
 }
 
 bool EndsList(const StageOptions& o) {
@@ -192,17 +193,17 @@ void CheckStageList(const std::vector<StageOptions>& stages, const std::string& 
     is_window = is_window || o.window;
     if (EndsList(o) && i + 1 < stages.size()) {
       Refuse(stage_key,
-             fmt::format("{} is the last stage: a stage behind it would be of batches",
+             fmt::format("{} must be the last stage: a stage after it would see batches",
                          KeysOf(o).front()),
-             "put the others before it");
+             "put the other stages before it");
     }
   }
   const bool is_padded = !stages.empty() && stages.back().padded_batch;
   for (size_t i = 0; i < stages.size(); ++i) {
     if (!stages[i].window || stages[i].window->drop_remainder || is_padded) continue;
     Refuse(fmt::format("{}[{}].window.drop_remainder", key, i),
-           "the last windows of a pass are short, and a batch is of windows of one size",
-           "drop_remainder: true leaves them out, a padded_batch at the end fills them up");
+           "the last windows of a pass are shorter, and a batch needs windows of one size",
+           "drop_remainder: true drops them; a padded_batch at the end pads them");
   }
 }
 

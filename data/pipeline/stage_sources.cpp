@@ -35,9 +35,9 @@ StageSources OpenStageSources(std::shared_ptr<IndexedSource> own,
       auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
       if (indexed == nullptr) {
         throw Error(Code::kUsage,
-                    "stages need records that can be read in any order, and these are read front "
+                    "stages need records that can be read in any order; these are read front "
                     "to back",
-                    "cache: memory keeps what is inflated")
+                    "cache: memory keeps the decompressed records")
             .Key(keys.back());
       }
       opened.datasets[i].push_back({records, (*indexed)->size()});

@@ -169,9 +169,8 @@ class Filter final : public Stage {
       has_ended_ = ends_;
       ++rejected_;
       if (!ends_ && rejected_ > MostRejected()) {
-        throw Error(Code::kData,
-                    fmt::format("a filter leaves out {} examples one after the other", rejected_),
-                    "behind a repeat without an end it would wait for ever");
+        throw Error(Code::kData, fmt::format("the filter rejected {} examples in a row", rejected_),
+                    "after an endless repeat it would wait forever");
       }
     }
     return std::nullopt;
@@ -317,17 +316,18 @@ class StageSampler final : public Sampler {
   void Seek(const StreamPosition& position) override {
     last_ = Built(stages_, context_);
     if (position.epoch > 0) {
-      throw Error(Code::kData, "the position to go on from was stored without stages",
-                  "go on with the input_fn that the run began with");
+      throw Error(Code::kData, "the checkpoint's input position was saved without stages",
+                  "resume with the input_fn that the run started with");
     }
     for (drawn_ = 0; drawn_ < position.records;) {
       const int64_t examples = Pass();
       drawn_ += examples;
       if (examples > 0 && drawn_ <= position.records) continue;
-      throw Error(Code::kData,
-                  fmt::format("the position to go on from is example {} of stages that give {}",
-                              position.records, drawn_),
-                  "the data or the stages are not those that the position was stored with");
+      throw Error(
+          Code::kData,
+          fmt::format("the checkpoint's input position is example {}, but the stages make {}",
+                      position.records, drawn_),
+          "the data or the stages changed since the checkpoint was saved");
     }
   }
 
@@ -353,7 +353,7 @@ class StageSampler final : public Sampler {
     return !stages_.empty() && stages_.back().bucket_by_sequence_length.has_value();
   }
   [[nodiscard]] std::string_view seek_way() const override {
-    return "its stages are run again, on numbers of records";
+    return "its stages run again on record numbers only";
   }
 
  private:
@@ -398,7 +398,7 @@ class StageSampler final : public Sampler {
       throw Error(Code::kData,
                   fmt::format("an example's length is {}, and the last bucket boundary {}", length,
                               buckets.boundaries.back()),
-                  "with pad_to_bucket_boundary the last boundary is above all lengths");
+                  "with pad_to_bucket_boundary, make the last boundary larger than all lengths");
     }
     drawn.list_length = buckets.boundaries[bucket] - 1;
   }

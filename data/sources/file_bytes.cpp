@@ -24,8 +24,8 @@ Compression CompressionOfFile(const std::string& path, std::string_view first,
   if (found == expected || (expected == Compression::kNone && !is_gzip)) return expected;
   throw Error(Code::kData,
               expected == Compression::kNone
-                  ? fmt::format("{}: the file is compressed by gzip", path)
-                  : fmt::format("{}: the file is not compressed as compression_type says", path),
+                  ? fmt::format("{}: the file is compressed with gzip", path)
+                  : fmt::format("{}: the file's compression does not match compression_type", path),
               is_gzip                       ? "compression_type: GZIP"
               : found == Compression::kZlib ? "compression_type: ZLIB"
                                             : "compression_type: \"\"");

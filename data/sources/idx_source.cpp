@@ -30,7 +30,7 @@ uint32_t BigEndian(const std::string& bytes, size_t at) {
 
 void CheckHeader(const Idx& idx, const std::string& path, size_t rank) {
   if (idx.bytes.size() < 4) {
-    Damaged(path, fmt::format("an IDX header of 4 bytes or more expected, found {} bytes",
+    Damaged(path, fmt::format("expected an IDX header of 4 bytes or more, found {} bytes",
                               idx.bytes.size()));
   }
   const uint32_t magic = BigEndian(idx.bytes, 0);
@@ -62,7 +62,7 @@ Idx ReadIdx(const std::string& path, size_t rank, const std::string& key) {
   if (!IsCountable(shape)) Damaged(path, "its dimensions are too large");
   const auto elements = static_cast<uint64_t>(shape.elements());
   if (idx.bytes.size() - idx.begin != elements) {
-    Damaged(path, fmt::format("{} bytes expected after the header for {}, found {}", elements,
+    Damaged(path, fmt::format("expected {} bytes after the header for {}, found {}", elements,
                               shape.Text(), idx.bytes.size() - idx.begin));
   }
   return idx;
@@ -106,7 +106,7 @@ std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options, const std::stri
   if (options.labels) {
     const Idx read = ReadIdx(*options.labels, 1, key + ".labels");
     if (read.dims[0] != images.dims[0]) {
-      Damaged(*options.labels, fmt::format("{} labels expected, one for each image of {}, found {}",
+      Damaged(*options.labels, fmt::format("expected {} labels, one per image of {}, found {}",
                                            images.dims[0], options.images, read.dims[0]));
     }
     const auto* const first = reinterpret_cast<const uint8_t*>(read.bytes.data() + read.begin);

@@ -39,15 +39,15 @@ std::vector<size_t> ColumnsOfPart(const std::vector<TensorSpec>& wanted, const I
         std::find_if(part.columns().begin(), part.columns().end(),
                      [&](const TensorSpec& other) { return other.name == column.name; });
     if (found == part.columns().end()) {
-      throw Error(Code::kUsage, fmt::format("there is no column {}, which the first dataset has",
-                                            Described(column)))
+      throw Error(Code::kUsage,
+                  fmt::format("the first dataset's column {} is missing", Described(column)))
           .Key(key);
     }
     if (found->dtype != column.dtype || !(found->shape == column.shape)) {
       throw Error(
           Code::kUsage,
           fmt::format("{} is {} in the first dataset", Described(*found), Described(column)),
-          "column_defaults and features state types")
+          "set the type with column_defaults or features")
           .Key(key);
     }
     columns.push_back(static_cast<size_t>(found - part.columns().begin()));
@@ -108,8 +108,8 @@ std::vector<TensorSpec> ColumnsOfAll(const std::vector<std::shared_ptr<IndexedSo
                       [&](const TensorSpec& other) { return other.name == column.name; });
       if (is_there) {
         throw Error(Code::kUsage,
-                    fmt::format("a dataset before this one has a column \"{}\", too", column.name),
-                    "zip puts the columns of all side by side")
+                    fmt::format("an earlier dataset also has a column \"{}\"", column.name),
+                    "zip joins all columns; rename one")
             .Key(keys[i]);
       }
       columns.push_back(column);

@@ -8,7 +8,7 @@ namespace tpuest {
 namespace {
 
 constexpr size_t kMostKeyBytes = 256;  // of a key that becomes a column by itself
-constexpr const char* kNamesKeys = "features: names the keys that are read, and their types";
+constexpr const char* kNamesKeys = "list the keys to read, and their types, under features:";
 
 Tensor Nothing(DType dtype, const Shape& shape) {
   if (dtype != DType::kString) return {dtype, shape};
@@ -54,11 +54,11 @@ void JsonInference::AddValue(JsonScanner& scanner, FoundKey& found) {
   };
   if (!found.dims) found.dims = dims;
   if (found.dims->size() != dims.size()) {
-    refuse(fmt::format("a value of {} axes, where rows before have {}", dims.size(),
-                       found.dims->size()));
+    refuse(fmt::format("expected a value of {1} axes, as in the rows before, found {0}",
+                       dims.size(), found.dims->size()));
   }
   if (*found.dims == dims) return;
-  if (dims.size() > 1) refuse("lists of lists of another size than in rows before");
+  if (dims.size() > 1) refuse("lists of lists differ in size from the rows before");
   found.varies = true;
 }
 

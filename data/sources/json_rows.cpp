@@ -104,9 +104,10 @@ std::string KindName(Kind kind) {
 }
 
 std::string TypeHint(const JsonColumn& column) {
-  return column.is_inferred ? "the type is that of the first rows; features or "
-                              "num_rows_for_inference gives another"
-                            : "";
+  return column.is_inferred
+             ? "the type was inferred from the first rows; set it with features or raise "
+               "num_rows_for_inference"
+             : "";
 }
 
 bool AddNumber(std::string_view word, DType dtype, JsonValues& values) {
@@ -219,8 +220,8 @@ std::vector<JsonColumn> StatedColumns(const std::map<std::string, FeatureOptions
       column.dtype = JsonType(list->dtype, place);
       column.shape = Shape({kUnknownDim});
     } else {
-      throw Error(Code::kUsage, "an object's lists are FixedLenFeature or VarLenFeature",
-                  "a padded_batch fills lists up")
+      throw Error(Code::kUsage, "expected FixedLenFeature or VarLenFeature for an object's lists",
+                  "a padded_batch pads lists")
           .Key(place);
     }
     columns.push_back(std::move(column));

@@ -88,11 +88,11 @@ std::string_view JsonScanner::Text(std::string& unescaped) {
   const size_t kept = unescaped.size();
   size_t piece = at_;
   for (;;) {
-    if (at_ >= text_.size()) Fail("a text is never closed");
+    if (at_ >= text_.size()) Fail("a string is never closed");
     const char c = text_[at_];
     if (c == '"') break;
     if (static_cast<uint8_t>(c) < 0x20) {
-      Fail(fmt::format("{} in a text", Found()), "\\t, \\n and \\u00XX stand for such bytes");
+      Fail(fmt::format("{} in a string", Found()), "write such bytes as \\t, \\n or \\u00XX");
     }
     if (c != '\\') {
       ++at_;
@@ -133,7 +133,7 @@ void JsonScanner::Unescape(std::string& to) {
     ++at_;
     return;
   }
-  if (c != 'u') Fail(fmt::format("there is no escape \\ and {}", Found()));
+  if (c != 'u') Fail(fmt::format("unknown escape: \\ and {}", Found()));
   ++at_;
   uint32_t point = HexDigits();
   const auto is_surrogate = [](uint32_t unit, uint32_t first) {
@@ -142,10 +142,10 @@ void JsonScanner::Unescape(std::string& to) {
   if (is_surrogate(point, 0xd800) && text_.substr(at_, 2) == "\\u") {
     at_ += 2;
     const uint32_t low = HexDigits();
-    if (!is_surrogate(low, 0xdc00)) Fail("half of a pair of surrogates");
+    if (!is_surrogate(low, 0xdc00)) Fail("unpaired surrogate");
     point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
   } else if (is_surrogate(point, 0xd800) || is_surrogate(point, 0xdc00)) {
-    Fail("half of a pair of surrogates");
+    Fail("unpaired surrogate");
   }
   AppendUtf8(point, to);
 }

@@ -322,7 +322,7 @@ std::shared_ptr<IndexedSource> KeepInFile(AnySource source, const std::string& p
   if (auto kept = OpenKept(path, head, any)) return kept;
   WriteFile(source, any.columns(), path, head);
   if (auto kept = OpenKept(path, head, any)) return kept;
-  throw Error(Code::kResource, fmt::format("{}: it changed while it was opened", path));
+  throw Error(Code::kResource, fmt::format("{}: the file changed while tpuest opened it", path));
 }
 
 }  // namespace tpuest

@@ -112,7 +112,7 @@ std::optional<LibsvmFault> LibsvmRows::ReadPair(std::string_view word, State& st
   if (!index) {
     return LibsvmFault{
         fmt::format("index: expected a whole number, found {}", Quoted(word.substr(0, colon))),
-        word.starts_with("qid:") ? "queries (qid) are not read; remove them" : ""};
+        word.starts_with("qid:") ? "query ids (qid) are not supported; remove them" : ""};
   }
   if (*index < base_) {
     return LibsvmFault{fmt::format("index {} is below base, {}", *index, base_),
@@ -125,7 +125,7 @@ std::optional<LibsvmFault> LibsvmRows::ReadPair(std::string_view word, State& st
                        *index == *size_ && base_ == 0 ? "base: 1 counts from 1" : ""};
   }
   if (!state.index.empty() && place <= state.index.back()) {
-    return LibsvmFault{fmt::format("index {} is behind {}; expected indices that rise", *index,
+    return LibsvmFault{fmt::format("index {} follows {}; expected increasing indices", *index,
                                    state.index.back() + base_),
                        ""};
   }

@@ -141,7 +141,8 @@ class LiveRows {
   std::optional<size_t> WholeRecord() {
     const std::string_view ready = bytes_.ready();
     if (ready.empty() && bytes_.has_ended()) return 0;
-    if (ready.size() > kMostLiveRecord) throw Error(Code::kData, "-: a record of a gigabyte");
+    if (ready.size() > kMostLiveRecord)
+      throw Error(Code::kData, "-: a record is longer than a gigabyte");
     if (framing_ == LiveFraming::kRecords) return WholeTFRecord(ready);
     if (framing_ == LiveFraming::kCsv) {
       return ready.empty() ? std::nullopt : CsvRecordSize(ready, bytes_.has_ended(), dialect_);

@@ -74,7 +74,7 @@ std::shared_ptr<IndexedSource> OpenSlices(const SlicesSource& options, const std
     if (shape.dim(0) != tensors.front().shape().dim(0)) {
       throw Error(
           Code::kUsage,
-          fmt::format("\"{}\" has {} rows, \"{}\" has {}; expected as many in each", name,
+          fmt::format("\"{}\" has {} rows, \"{}\" has {}; expected equal numbers", name,
                       shape.dim(0), options.values.begin()->first, tensors.front().shape().dim(0)))
           .Key(place);
     }

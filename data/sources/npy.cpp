@@ -76,7 +76,7 @@ class HeaderReader {
   [[nodiscard]] std::string_view TextOf(std::string_view key) const {
     std::string_view rest = Behind(key);
     if (!rest.starts_with('\'')) {
-      Fail("a record array of several fields", "an array for each field: numpy.savez");
+      Fail("found a record array of several fields", "save one array per field: numpy.savez");
     }
     rest.remove_prefix(1);
     return rest.substr(0, rest.find('\''));
@@ -120,7 +120,7 @@ class HeaderReader {
     std::string_view rest = Behind("shape");
     const size_t end = rest.find(')');
     if (!rest.starts_with('(') || end == std::string_view::npos) {
-      Fail("its header's 'shape' is no tuple");
+      Fail("its header's 'shape' is not a tuple");
     }
     rest = rest.substr(1, end - 1);
     std::vector<int64_t> dims;
@@ -133,7 +133,7 @@ class HeaderReader {
       if (!dim) Fail(fmt::format("its header's 'shape' has '{}'", word.substr(0, 20)));
       dims.push_back(*dim);
     }
-    if (dims.empty()) Fail("a single value; expected rows");
+    if (dims.empty()) Fail("expected rows, found a single value");
     return Shape(std::move(dims));
   }
 
@@ -143,7 +143,7 @@ class HeaderReader {
     if (!IsCountable(header.shape)) Fail("its shape is too large");
     const auto elements = static_cast<unsigned __int128>(header.shape.elements());
     if (elements * header.element.width == found) return;
-    Fail(fmt::format("{} bytes expected behind the header for {} of {} bytes, found {}",
+    Fail(fmt::format("expected {} bytes after the header for {} of {} bytes, found {}",
                      static_cast<uint64_t>(elements * header.element.width), header.shape.Text(),
                      header.element.width, found));
   }
@@ -241,7 +241,7 @@ void CheckTruths(const NpyArray& array, const std::string& name) {
   const uint8_t* const end = bytes + array.shape.elements();
   const uint8_t* const other = std::find_if(bytes, end, [](uint8_t byte) { return byte > 1; });
   if (other == end) return;
-  throw Error(Code::kData, fmt::format("{}: element {} is the byte {}; expected a truth, 0 or 1",
+  throw Error(Code::kData, fmt::format("{}: element {} is the byte {}; expected a boolean, 0 or 1",
                                        name, other - bytes, *other));
 }
 

@@ -74,9 +74,9 @@ std::shared_ptr<IndexedSource> Records(std::vector<NumpyColumn> columns,
     if (column.array.shape.dim(0) == first.array.shape.dim(0)) continue;
     throw Error(
         Code::kData,
-        fmt::format("\"{}\" has {} rows, \"{}\" has {}; expected as many in each", column.name,
+        fmt::format("\"{}\" has {} rows, \"{}\" has {}; expected equal numbers", column.name,
                     column.array.shape.dim(0), first.name, first.array.shape.dim(0)),
-        "arrays: names those that belong together")
+        "list arrays of equal length under arrays:")
         .Key(column.key);
   }
   return std::make_shared<NumpyRecords>(std::move(columns), std::move(files));
@@ -113,7 +113,7 @@ std::shared_ptr<IndexedSource> OpenNpz(const NpzSource& options, const std::stri
     if (!options.arrays.empty() || !member.ends_with(kEnding)) continue;
     if (member.size() > kMostNameBytes) {
       throw Error(Code::kData, fmt::format("{}: an array's name has {} bytes", path, member.size()),
-                  "arrays: names those that are read");
+                  "list the arrays to read under arrays:");
     }
     const std::string name = member.substr(0, member.size() - kEnding.size());
     arrays[name] = name;
@@ -123,7 +123,7 @@ std::shared_ptr<IndexedSource> OpenNpz(const NpzSource& options, const std::stri
     const std::string place = fmt::format("{}.arrays.{}", key, name);
     const std::string member = array + std::string(kEnding);
     if (!archive.Has(member)) {
-      throw Error(Code::kData, fmt::format("{}: there is no array '{}'; there are {}", path, array,
+      throw Error(Code::kData, fmt::format("{}: no array is named '{}'; found {}", path, array,
                                            Some(archive.Names())))
           .Key(place);
     }

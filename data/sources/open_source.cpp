@@ -35,8 +35,8 @@ std::shared_ptr<IndexedSource> OpenZip(const ZipSource& options, bool cached,
     AnySource source = OpenSource(OptionsOf(options.datasets[i]), cached, keys.back(), errors);
     auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
     if (indexed == nullptr) {
-      throw Error(Code::kUsage, "zip takes records that can be read in any order",
-                  "cache: memory keeps what is inflated")
+      throw Error(Code::kUsage, "zip needs records that can be read in any order",
+                  "cache: memory keeps the decompressed records")
           .Key(keys.back());
     }
     parts.push_back(std::move(*indexed));

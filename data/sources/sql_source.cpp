@@ -32,7 +32,7 @@ DType SqlType(const std::string& name, const std::string& key) {
     if (dtype == known) return known;
   }
   throw Error(Code::kUsage,
-              fmt::format("'{}' is no type of a column; expected int32, int64, float32, float64, "
+              fmt::format("unknown column type '{}'; expected int32, int64, float32, float64, "
                           "bool or string",
                           name))
       .Key(key + ".output_types");
@@ -216,7 +216,7 @@ std::vector<TensorSpec> SqlColumns(const SqlQuery& query, const SqlSource& optio
     const std::string name = query.Name(static_cast<int>(i));
     if (!names.insert(name).second) {
       throw Error(Code::kUsage, fmt::format("the query has two columns \"{}\"", name),
-                  "SELECT a, b AS other ... names them apart")
+                  "rename one: SELECT a, b AS other ...")
           .Key(key + ".query");
     }
     columns.push_back({name, SqlType(options.output_types[i], key), Shape(), key});

@@ -116,7 +116,7 @@ TEST_CASE("of a long file rows are looked at that are spread over it") {
 TEST_CASE("what is no table is told") {
   CHECK_THROWS_WITH_AS((void)ProfileOf(""), doctest::Contains("the file is empty"), Error);
   CHECK_THROWS_WITH_AS((void)ProfileOf(std::string("a,\0b\n1,2\n", 9)),
-                       "this is no text: a byte is 0", Error);
+                       "the file is not text: it has a zero byte", Error);
   CHECK_THROWS_WITH_AS(
       (void)ProfileOf("1,2\n3,4\n"),
       doctest::Contains("expected a header with the columns' names, found \"1,2\""), Error);

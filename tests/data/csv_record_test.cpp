@@ -92,12 +92,11 @@ TEST_CASE("quoted fields hold delimiters, line ends and doubled quotes") {
 }
 
 TEST_CASE("misplaced quotes are faults at their byte") {
-  CHECK(Fields(R"(ab"c,d)") ==
-        std::vector<std::string>{"a quote inside of a field that does not begin with one at 2"});
+  CHECK(Fields(R"(ab"c,d)") == std::vector<std::string>{"a quote inside an unquoted field at 2"});
   CHECK(Fields(R"(a,"bc)") ==
         std::vector<std::string>{"the quote that opens here is never closed at 2"});
   CHECK(Fields(R"("a"b,c)") ==
-        std::vector<std::string>{"the field goes on after its closing quote at 2"});
+        std::vector<std::string>{"text follows the field's closing quote at 2"});
 }
 
 TEST_CASE("records end with LF, CRLF or CR outside of quotes; the last needs none") {

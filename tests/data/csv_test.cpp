@@ -348,7 +348,7 @@ TEST_CASE("several files are one row of records, and their headers must agree") 
   CHECK(Flat(Take(*Open(options))) == std::vector<int64_t>{2, 0, 1});
   Write(folder.File("a-1.csv"), "y,x\n2,0\n");
   const Thrown thrown = ErrorOf([&] { (void)Open(options); });
-  CHECK(Has(thrown.message, "the header names the columns x, y; in "));
+  CHECK(Has(thrown.message, "the header has the columns x, y, but "));
   CHECK(thrown.code == Code::kData);
 }
 
@@ -357,7 +357,7 @@ TEST_CASE("compressed files read as plain ones, where compression_type says so")
   WriteGzip(folder.File("a.csv.gz"), "x\n1\n2\n");
   InputFnOptions options = CsvOf(folder.File("a.csv.gz"));
   const Thrown thrown = ErrorOf([&] { (void)Open(options); });
-  CHECK(Has(thrown.message, "is compressed by gzip"));
+  CHECK(Has(thrown.message, "is compressed with gzip"));
   CHECK(thrown.hint == "compression_type: GZIP");
   SourceOf(options).compression_type = "GZIP";
   options.shuffle = Full();

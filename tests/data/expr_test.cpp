@@ -107,7 +107,7 @@ TEST_CASE("a filter leaves records out of the stream") {
   options.filter.text = "n > 100";
   const Thrown none = ErrorOf([&] { (void)Open(options); });
   CHECK(none.code == Code::kData);
-  CHECK(none.message == "the filter keeps none of 7 records");
+  CHECK(none.message == "the filter rejects all 7 records");
   CHECK(none.key == "input_fns.train.filter");
 }
 

@@ -88,7 +88,7 @@ TEST_CASE("lines are what TextLineDataset gives of them, plain or compressed") {
   const auto one = [&](const std::string& compression) {
     return FilesError(FilesOf(TextLineSource(), {folder.File("a.gz")}, compression));
   };
-  CHECK(Has(one("").message, "compressed by gzip"));
+  CHECK(Has(one("").message, "compressed with gzip"));
   CHECK(one("").hint == "compression_type: GZIP");
   CHECK(one("ZLIB").code == Code::kData);
   CHECK(KnownSpec(all("a", ""), "train")->features[0].name == "text");
@@ -175,8 +175,8 @@ TEST_CASE("JSON that is damaged, or of another type, is told at its line and col
   CHECK(fault("{\"a\": {}}") == data + " 1:7 an object within an object");
   CHECK(fault("{\"a\": 1, \"a\": 2}") == data + " 1:15 \"a\" is given twice");
   CHECK(fault("[1]") == data + " 1:1 expected '{', found '['");
-  CHECK(fault("{\"a\": \"x") == data + " 1:9 a text is never closed");
-  CHECK(fault("{\"a\": \"\\ud800\"}") == data + " 1:14 half of a pair of surrogates");
+  CHECK(fault("{\"a\": \"x") == data + " 1:9 a string is never closed");
+  CHECK(fault("{\"a\": \"\\ud800\"}") == data + " 1:14 unpaired surrogate");
   CHECK(fault("{\"a\": 1} 2") == data + " 1:10 expected the end of the line, found '2'");
   CHECK(fault("{\"b\": 1}", {{"a", Fixed({}, "int64")}}) == data + " 1:1 \"a\" must have a value");
   CHECK(fault("{\"a\": 1.5}", {{"a", Fixed({}, "int64")}}) ==
@@ -225,20 +225,19 @@ TEST_CASE("arrays that are damaged, of other types, or of other rows are refused
     return FilesError(ArraysOf({{"x", Put(folder, "bad.npy", bytes)}})).message;
   };
   CHECK(Has(message("PK"), "expected a .npy file"));
-  CHECK(
-      Has(message(Npy("<f4", "(3, 2)", "1234")), "24 bytes expected behind the header for [3,2]"));
+  CHECK(Has(message(Npy("<f4", "(3, 2)", "1234")), "expected 24 bytes after the header for [3,2]"));
   CHECK(Has(message(Npy("|O", "(1,)", "12345678")), "elements of type '|O'"));
   CHECK(Has(message(Npy("<f2", "(1,)", "12")), "elements of type '<f2'"));
   CHECK(Has(message(Npy("<U0", "(9,)", "")), "elements of type '<U0'"));
   CHECK(Has(message(Npy("|b1", "(2,)", "\x01\x02")), "element 1 is the byte 2"));
-  CHECK(Has(message(Npy("<f4", "()", "1234")), "a single value; expected rows"));
+  CHECK(Has(message(Npy("<f4", "()", "1234")), "expected rows, found a single value"));
   CHECK(Has(message(Npy("<f4", "(4294967295, 4294967295, 4294967295)", "")), "too large"));
-  CHECK(Has(message(Npy("<f4", "(2,", "")), "'shape' is no tuple"));
+  CHECK(Has(message(Npy("<f4", "(2,", "")), "'shape' is not a tuple"));
   CHECK(Has(message(std::string("\x93NUMPY\x09\x00\x00\x00", 10)), "version 1 to 3, found 9"));
   const std::string two = Put(folder, "two.npy", Npy("|u1", "(2,)", "ab"));
   const std::string three = Put(folder, "three.npy", Npy("|u1", "(3,)", "abc"));
   const Thrown rows = FilesError(ArraysOf({{"a", two}, {"b", three}}));
-  CHECK(rows.message == "\"b\" has 3 rows, \"a\" has 2; expected as many in each");
+  CHECK(rows.message == "\"b\" has 3 rows, \"a\" has 2; expected equal numbers");
   CHECK(rows.key == "input_fns.train.source.arrays.b");
 }
 
@@ -264,7 +263,7 @@ TEST_CASE("an archive of arrays gives those that are named, or all") {
   options.source = source;
   const Thrown missing = FilesError(options);
   CHECK(missing.code == Code::kData);
-  CHECK(Has(missing.message, "there is no array 'w'; there are x.npy, y.npy, z.npy"));
+  CHECK(Has(missing.message, "no array is named 'w'; found x.npy, y.npy, z.npy"));
 }
 
 TEST_CASE("files that are mapped are shuffled and gone on with like any other") {

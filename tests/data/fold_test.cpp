@@ -95,7 +95,7 @@ TEST_CASE("a fold without records is told") {
     FAIL("nothing was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == Code::kData);
-    CHECK(error.message() == "fold 3 of 3 has no records: there are 2");
+    CHECK(error.message() == "fold 3 of 3 is empty: the number of records is 2");
   }
 }
 

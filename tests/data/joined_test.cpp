@@ -212,7 +212,7 @@ TEST_CASE("stages that cannot be are refused where they stand") {
   const MapOptions cast = CastMap{{.in = "value"}, "float32"};
   const Thrown mapped = fault({{.map = {cast}}, {.take = 2}, {.concatenate = {ten}}});
   CHECK(mapped.key == "input_fns.train.stages[0].map");
-  CHECK(Has(mapped.message, "map stands before concatenate, whose datasets do not go through it"));
+  CHECK(Has(mapped.message, "map precedes concatenate, whose datasets would bypass it"));
   CHECK(Open(StagedOf(Between(0, 5), {{.concatenate = {ten}}, {.map = {cast}}})) != nullptr);
   SlicesSource slices;
   slices.values = {{"value", {"[0.5]"}}};

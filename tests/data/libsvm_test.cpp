@@ -96,16 +96,17 @@ TEST_CASE("a libsvm row that is wrong is told with its line and column") {
   CHECK(FaultOfRows("1 1:nan\n") == "d.svm:1:5: value of index 1: expected a number, found 'nan'");
   CHECK(FaultOfRows("1 1:1e999\n") ==
         "d.svm:1:5: value of index 1: expected a number, found '1e999'");
-  CHECK(FaultOfRows("1 3:1 3:2\n") == "d.svm:1:7: index 3 is behind 3; expected indices that rise");
-  CHECK(FaultOfRows("1 3:1 2:2\n") == "d.svm:1:7: index 2 is behind 3; expected indices that rise");
+  CHECK(FaultOfRows("1 3:1 3:2\n") == "d.svm:1:7: index 3 follows 3; expected increasing indices");
+  CHECK(FaultOfRows("1 3:1 2:2\n") == "d.svm:1:7: index 2 follows 3; expected increasing indices");
   CHECK(FaultOfRows("1 -2:1\n") == "d.svm:1:3: index -2 is below base, 0");
   CHECK(FaultOfRows("1 2.5:1\n") == "d.svm:1:3: index: expected a whole number, found '2.5'");
   CHECK(FaultOfRows("1 99999999999999999999:1\n") ==
         "d.svm:1:3: index: expected a whole number, found '99999999999999999999'");
   CHECK(FaultOfRows("1 7\n") == "d.svm:1:3: expected index:value, found '7'");
-  CHECK(FaultOfRows("1 qid:3 1:2\n") ==
-        "d.svm:1:3: index: expected a whole number, found 'qid' | queries (qid) are not read; "
-        "remove them");
+  CHECK(
+      FaultOfRows("1 qid:3 1:2\n") ==
+      "d.svm:1:3: index: expected a whole number, found 'qid' | query ids (qid) are not supported; "
+      "remove them");
   CHECK(FaultOfRows("1 1:1\n3:1 4:1\n") ==
         "d.svm:2:1: expected a label, found '3:1' | a row begins with its label: 1 3:0.5");
   CHECK(FaultOfRows("a 1:1\n") == "d.svm:1:1: label: expected a whole number, found 'a'");

@@ -67,7 +67,7 @@ TEST_CASE("IDX files of another kind, size or number are refused") {
   CHECK(Has(swapped.message, "labels: expected an IDX file of uint8 with 3 dimensions"));
   CHECK(Has(swapped.message, "00000801"));
   const Thrown cut = OpenError(IdxOf(file("cut", Images().substr(0, 20)), labels));
-  CHECK(Has(cut.message, "cut: 6 bytes expected after the header for [3,1,2], found 4"));
+  CHECK(Has(cut.message, "cut: expected 6 bytes after the header for [3,1,2], found 4"));
   CHECK(Has(OpenError(IdxOf(file("tiny", "ab"), labels)).message, "found 2 bytes"));
   // No images, of more pixels than can be counted.
   const std::string none = Word(0x803) + Word(0) + Word(UINT32_MAX) + Word(UINT32_MAX);

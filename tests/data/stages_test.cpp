@@ -129,37 +129,37 @@ TEST_CASE("going on from any batch gives the rest, through every stage") {
   }
   stream->Seek({1, 0});
   CHECK(ErrorOf([&] { (void)stream->Next(); }).message ==
-        "the position to go on from was stored without stages");
+        "the checkpoint's input position was saved without stages");
   stream->Seek({0, 42});
-  CHECK(Has(ErrorOf([&] { (void)stream->Next(); }).message, "of stages that give 41"));
+  CHECK(Has(ErrorOf([&] { (void)stream->Next(); }).message, "but the stages make 41"));
 }
 
 TEST_CASE("stages that cannot be are refused where they stand") {
-  CHECK(RefusedStages({{}}).message == "a stage without a key");
+  CHECK(RefusedStages({{}}).message == "the stage has no key");
   StageOptions two = Repeat(2);
   two.take = 1;
   const Thrown both = RefusedStages({Skip(1), two});
-  CHECK(both.message == "a stage is one step, and this one is repeat and take");
+  CHECK(both.message == "expected one step per stage, found repeat and take");
   CHECK(both.key == "input_fns.train.stages[1]");
   CHECK(RefusedStages({Repeat(-2)}).message == "repeat is -2; expected -1 or more");
   CHECK(RefusedStages({Shuffled(0)}).message == "shuffle is 0; expected 1 or more");
-  CHECK(RefusedStages({Shard(2, 2)}).message == "there is no part 2 of 2");
+  CHECK(RefusedStages({Shard(2, 2)}).message == "index 2 is out of range: num_shards is 2");
   CHECK(Has(RefusedStages({{.batch = 4}, Repeat(2)}).message, "batch is the last stage"));
   InputFnOptions beside = Staged(9, {Repeat(2)});
   beside.repeat = 3;
   CHECK(ErrorOf([&] { (void)MakeInputFn(beside, "train"); }).message ==
-        "repeat and stages: the order would not be known");
+        "repeat and stages exclude each other: their order would be undefined");
   const InputFnOptions fives = Staged(9, {{.batch = 5}});
   CHECK(ErrorOf([&] { (void)Open(fives, {.mode = Mode::kTrain}); }).message ==
-        "batch is 5, and training asks for batches of 4");
+        "batch is 5, but train_batch_size is 4");
   CHECK(Take(*Open(fives)).size() == 3);
   CHECK(ErrorOf([&] { (void)Open(Staged(9, {TakeStage(0)})); }).message ==
-        "the stages give none of 9 records");
+        "the stages drop all 9 records");
 }
 
 TEST_CASE("a filter that lets nothing through behind an endless repeat says so") {
   const auto stream = Open(Staged(9, {Skip(3), Repeat(-1), Keep("value < 2")}));
-  CHECK(Has(ErrorOf([&] { (void)stream->Next(); }).message, "a filter leaves out"));
+  CHECK(Has(ErrorOf([&] { (void)stream->Next(); }).message, "the filter rejected"));
 }
 
 }  // namespace tpuest

@@ -143,7 +143,7 @@ TEST_CASE("short windows are filled up by a padded_batch") {
         RowList{{0, 3}, {5, -7}});
   const Thrown refused = RefusedList({WindowsOf(3, std::nullopt, 1, false)});
   CHECK(refused.key == "input_fns.train.stages[0].window.drop_remainder");
-  CHECK(Has(refused.hint, "padded_batch at the end fills them up"));
+  CHECK(Has(refused.hint, "padded_batch at the end pads them"));
 }
 
 TEST_CASE("map steps before a window are of its records, and behind it of all of them") {
@@ -291,7 +291,7 @@ TEST_CASE("stages of several records that cannot be are refused where they stand
   CHECK(RefusedList({WindowsOf(0)}).key == "input_fns.train.stages[0].window.size");
   const Thrown behind = RefusedList({WindowsOf(2), {.filter = {.text = "value > 2"}}});
   CHECK(behind.key == "input_fns.train.stages[1]");
-  CHECK(Has(behind.message, "filter stands behind a window"));
+  CHECK(Has(behind.message, "filter follows a window"));
   CHECK(RefusedList({WindowsOf(2), WindowsOf(2)}).key == "input_fns.train.stages[1]");
   CHECK(Has(RefusedList({Buckets36(), {.repeat = 2}}).message, "is the last stage"));
   StageOptions sizes = Buckets36();
@@ -299,7 +299,7 @@ TEST_CASE("stages of several records that cannot be are refused where they stand
   CHECK(Has(RefusedList({sizes}).message, "1 batch sizes for 3 buckets"));
   StageOptions falling = Buckets36();
   falling.bucket_by_sequence_length->bucket_boundaries = {6, 3};
-  CHECK(Has(RefusedList({falling}).message, "expected whole numbers that rise"));
+  CHECK(Has(RefusedList({falling}).message, "expected increasing whole numbers"));
   PaddedBatchOptions named;
   named.padded_shapes = {{"list", {3}}};
   const Thrown name = RefusedList({{.padded_batch = named}});
