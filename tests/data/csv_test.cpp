@@ -173,7 +173,7 @@ TEST_CASE("only so many rows decide about types, and a column without values is 
   CHECK(FaultOf("a\n1\n2.5\n", source).message ==
         "column \"a\": expected a whole number (int32), found \"2.5\"");
   CHECK(FaultOf("a\n1\n2.5\n", source).at == "a.csv:3:1");
-  CHECK(Has(FaultOf("a\n1\n2.5\n", source).hint, "the first 1 rows; column_defaults"));
+  CHECK(Has(FaultOf("a\n1\n2.5\n", source).hint, "from the first 1 rows; set column_defaults"));
   source.num_rows_for_inference = std::nullopt;
   CHECK(Numbers(BatchOf("a\n1\n2.5\n", source).features[0]) == std::vector<double>{1, 2.5});
   CHECK(Texts(BatchOf("a,b\n,1\n,2\n").features[0]) == std::vector<std::string>{"", ""});

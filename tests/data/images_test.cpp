@@ -334,7 +334,7 @@ TEST_CASE("what an op on images cannot do is said at its place") {
   CHECK(large.key == "input_fns.train.map[1]");
   CHECK(large.message ==
         "random_crop of \"x\" (uint8 [1,1,3]): a crop of 4x4 is larger than the image");
-  CHECK(Has(Refused(On<DecodeImageMap>("x")).message, "expected one string an example"));
+  CHECK(Has(Refused(On<DecodeImageMap>("x")).message, "expected one string per example"));
   CHECK(Has(Refused(On<FlipUpDownMap>("x"), "[1, 2]").message, "expected an image"));
   CHECK(Has(Refused(To({1})).message, "size: expected [height, width]"));
   auto hue = On<RandomHueMap>("x");

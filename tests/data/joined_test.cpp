@@ -190,7 +190,7 @@ TEST_CASE("zip puts the columns of datasets side by side, as long as the shortes
   const Thrown twice = ErrorOf([&] { (void)Open(options); });
   CHECK(twice.code == Code::kUsage);
   CHECK(twice.key == "input_fns.train.source.datasets[1]");
-  CHECK(Has(twice.message, "has a column \"value\", too"));
+  CHECK(Has(twice.message, "also has a column \"value\""));
 }
 
 TEST_CASE("stages that cannot be are refused where they stand") {

@@ -73,7 +73,7 @@ TEST_CASE("IDX files of another kind, size or number are refused") {
   const std::string none = Word(0x803) + Word(0) + Word(UINT32_MAX) + Word(UINT32_MAX);
   CHECK(Has(OpenError(IdxOf(file("none", none), labels)).message, "dimensions are too large"));
   const Thrown fewer = OpenError(IdxOf(images, file("fewer", Word(0x801) + Word(2) + "\x01\x02")));
-  CHECK(Has(fewer.message, "3 labels expected"));
+  CHECK(Has(fewer.message, "expected 3 labels"));
   CHECK(Has(fewer.message, "found 2"));
   const Thrown missing = OpenError(IdxOf(folder.File("nowhere"), labels));
   CHECK(missing.code == Code::kData);
@@ -166,10 +166,10 @@ TEST_CASE("slices that are uneven, mixed or no lists are refused before any stre
   CHECK(rows.key == "input_fns.train.source.values.b");
   CHECK(Has(rows.message, "\"b\" has 3 rows, \"a\" has 2"));
   const Thrown uneven = refusal({{"a", {"[[1, 2], [3]]"}}});
-  CHECK(Has(uneven.message, "lists of 2 and of 1 items"));
+  CHECK(Has(uneven.message, "lists of 2 and 1 items"));
   CHECK(uneven.key == "input_fns.train.source.values.a");
   CHECK(Has(refusal({{"a", {"[1, [2]]"}}}).message, "different depth"));
-  CHECK(Has(refusal({{"a", {"[1, b]"}}}).message, "'b' is no number"));
+  CHECK(Has(refusal({{"a", {"[1, b]"}}}).message, "'b' is not a number"));
   CHECK(Has(refusal({{"a", {"7"}}}).message, "expected a list of rows"));
   CHECK(Has(refusal({}).message, "values is empty"));
   CHECK(Has(refusal({{"a", {"[]"}}}).message, "no records"));

@@ -144,7 +144,7 @@ TEST_CASE("stages that cannot be are refused where they stand") {
   CHECK(RefusedStages({Repeat(-2)}).message == "repeat is -2; expected -1 or more");
   CHECK(RefusedStages({Shuffled(0)}).message == "shuffle is 0; expected 1 or more");
   CHECK(RefusedStages({Shard(2, 2)}).message == "index 2 is out of range: num_shards is 2");
-  CHECK(Has(RefusedStages({{.batch = 4}, Repeat(2)}).message, "batch is the last stage"));
+  CHECK(Has(RefusedStages({{.batch = 4}, Repeat(2)}).message, "batch must be the last stage"));
   InputFnOptions beside = Staged(9, {Repeat(2)});
   beside.repeat = 3;
   CHECK(ErrorOf([&] { (void)MakeInputFn(beside, "train"); }).message ==

@@ -293,7 +293,7 @@ TEST_CASE("stages of several records that cannot be are refused where they stand
   CHECK(behind.key == "input_fns.train.stages[1]");
   CHECK(Has(behind.message, "filter follows a window"));
   CHECK(RefusedList({WindowsOf(2), WindowsOf(2)}).key == "input_fns.train.stages[1]");
-  CHECK(Has(RefusedList({Buckets36(), {.repeat = 2}}).message, "is the last stage"));
+  CHECK(Has(RefusedList({Buckets36(), {.repeat = 2}}).message, "must be the last stage"));
   StageOptions sizes = Buckets36();
   sizes.bucket_by_sequence_length->bucket_batch_sizes = {2};
   CHECK(Has(RefusedList({sizes}).message, "1 batch sizes for 3 buckets"));
