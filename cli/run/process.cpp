@@ -150,14 +150,20 @@ std::string ClusterToken(const Job& job, const VariableLookup& environment) {
   return given.empty() ? "" : given.front().second;
 }
 
-// Beside the program, or where a package has it.
+// The module that speaks gRPC: beside the program, or where a package has it. Empty if this build
+// has none; Error kUsage if it has one that was not copied along.
 static std::string LinksModuleFile() {
-  const std::string program = ThisProgramFile();
+  if (!TPUEST_HAS_LINKS) return "";
+  const std::string beside = DirName(ThisProgramFile());
   for (const char* const folder : {"", "../lib/tpuest"}) {
-    std::string file = JoinPath(JoinPath(DirName(program), folder), "tpuest_links.so");
+    std::string file = JoinPath(JoinPath(beside, folder), "tpuest_links.so");
     if (FileExists(file)) return file;
   }
-  return "";
+  throw Error(Code::kUsage,
+              fmt::format("tpuest_links.so, which connects processes by gRPC, is missing: looked "
+                          "in {} and {}",
+                          beside, JoinPath(beside, "../lib/tpuest")),
+              "copy it there from the build or the package that the program is from");
 }
 
 static Meeting MeetingOf(const Job& job, const ProcessPlace& place) {
