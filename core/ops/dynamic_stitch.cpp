@@ -186,12 +186,13 @@ void DynamicStitchGrad(GradContext& c) {
 }
 
 constexpr std::string_view kStitchSignature =
-    "indices: N*int32, data: N*T -> merged: T; N: int; T: type";
+    "indices: N*int32, data: N*T -> merged: T; N: int >= 1; T: type";
 
 const OpDef kStitchOps[] = {
     {.name = "DynamicPartition",
-     .signature = "data: T, partitions: int32 -> outputs: num_partitions*T; num_partitions: int; "
-                  "T: type",
+     .signature =
+         "data: T, partitions: int32 -> outputs: num_partitions*T; num_partitions: int >= 1; "
+         "T: type",
      .shape = DynamicPartitionShape,
      .grad = DynamicPartitionGrad,
      .cpu = PlanDynamicPartition,
