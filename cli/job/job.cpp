@@ -200,8 +200,8 @@ class Validator {
     }
     faults_.Expect(!options.use_tpu || options.run_config.checkpoint_format != "checkpoint",
                    "run_config.checkpoint_format",
-                   "an object-based checkpoint has no place for the slots of tables",
-                   "object-based checkpoints cannot hold the slots of tables");
+                   "object-based checkpoints cannot hold the slots of tables",
+                   "checkpoint_format: saver");
     faults_.AddAll(nn::CheckSpec(spec, {.columns = nn::ColumnSet(job_.feature_columns),
                                         .use_tpu = options.use_tpu,
                                         .eval_on_tpu = options.eval_on_tpu.value_or(true),
@@ -232,7 +232,7 @@ class Validator {
     if (!averages) return;
     faults_.Say("run_config.checkpoint_format",
                 "object-based checkpoints cannot hold an ExponentialMovingAverage",
-                "object-based checkpoints cannot hold the slots of tables");
+                "checkpoint_format: saver");
   }
 
   void CheckTrain() {
