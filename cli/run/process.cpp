@@ -155,14 +155,15 @@ std::string ClusterToken(const Job& job, const VariableLookup& environment) {
 static std::string LinksModuleFile() {
   if (!TPUEST_HAS_LINKS) return "";
   const std::string beside = DirName(ThisProgramFile());
-  for (const char* const folder : {"", "../lib/tpuest"}) {
-    std::string file = JoinPath(JoinPath(beside, folder), "tpuest_links.so");
+  const std::vector<std::string> folders = {beside, JoinPath(beside, "../lib/tpuest")};
+  for (const std::string& folder : folders) {
+    std::string file = JoinPath(folder, "tpuest_links.so");
     if (FileExists(file)) return file;
   }
   throw Error(Code::kUsage,
               fmt::format("tpuest_links.so, which connects processes by gRPC, is missing: looked "
-                          "in {} and {}",
-                          beside, JoinPath(beside, "../lib/tpuest")),
+                          "in {}",
+                          Join(folders, " and ")),
               "copy it there from the build or the package that the program is from");
 }
 

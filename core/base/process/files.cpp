@@ -147,13 +147,11 @@ std::optional<std::string_view> KindOfOther(const std::string& path) {
 
 std::string ReadFile(const std::string& path) {
   std::optional<std::string> bytes = ReadFileIfThere(path);
-  if (!bytes) {
-    errno = ENOENT;
-    ThrowErrno(path, "read");
-  }
+  if (!bytes) ThrowErrno(path, "read");
   return std::move(*bytes);
 }
 
+// Leaves errno where there is no file.
 std::optional<std::string> ReadFileIfThere(const std::string& path) {
   if (const auto other = KindOfOther(path)) {
     throw Error(Code::kData, fmt::format("{}: is {}, expected a file", path, *other));
