@@ -5,8 +5,8 @@
 
 A mannerism is a turn of phrase that most readers have to read twice. tests/mannerisms.txt has a number per
 page and folder; more of them fail, fewer are written into the file. A new folder may have those that others
-lost, when files move. --list prints each one instead, with the
-path, the mannerism and its sentence, of the places whose names begin with PLACE.
+lost, when files move. --list prints each one instead, with the path, the mannerism and its sentence, of the
+places whose names begin with PLACE.
 """
 
 import collections
@@ -58,8 +58,6 @@ def found():
 
 
 def stored():
-    if not COUNTS.exists():
-        return None
     lines = (line.split() for line in COUNTS.read_text().splitlines() if line and not line.startswith("#"))
     return {place: int(count) for count, place in lines}
 
@@ -80,15 +78,13 @@ def listed(place):
 def check():
     counts = collections.Counter(place for place, *_ in found())
     before = stored()
-    if before is None:
-        before = counts
     moved = sum(counts.values()) <= sum(before.values())
     risen = [place for place in counts if counts[place] > before.get(place, counts[place] if moved else 0)]
     for place in sorted(risen):
         print(f"{place}: {counts[place]} mannerisms, {before.get(place, 0)} before: tests/mannerisms.py --list {place}")
     if risen:
         return 1
-    if stored() != counts and not os.environ.get("CI"):
+    if counts != before and not os.environ.get("CI"):
         write(counts)
         print(f"{COUNTS.name}: {sum(counts.values())} mannerisms, fewer than before: commit it")
     return 0

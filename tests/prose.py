@@ -72,7 +72,7 @@ def of_cpp(path):
 def of_cases(path):
     """(kind, text) of the comments and names of the cases of a file of whole-program tests."""
     for line in (ROOT / path).read_text().splitlines():
-        if found := re.match(r"\s*# (.*)|\s*(?:- )?name: ['\"]?([^'\"]* [^'\"]*)", line):
+        if found := re.match(r"\s*# (.*)|x-case: (.*)", line):
             yield ("comment", found[1]) if found[1] else ("test name", found[2])
 
 
