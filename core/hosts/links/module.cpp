@@ -1,7 +1,7 @@
-// Links by gRPC. A link is a call in which each side sends the other messages of bytes, as they
-// come out of its socket. An empty message is the end of that direction: the process has closed its
-// socket. The other side then closes as well and answers with an empty message, so that who leaves
-// knows that all it sent has arrived.
+// Links by gRPC. Each side of a link sends what its program writes to its socket, in pieces. An
+// empty piece ends that direction: the program has closed its socket. The other side then closes
+// its own and answers with an empty piece, so that the process that leaves knows that everything it
+// sent has arrived.
 
 #include "core/hosts/links/module.h"
 
@@ -14,8 +14,6 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <grpcpp/support/byte_buffer.h>
-#include <grpcpp/support/method_handler.h>
 #include <grpcpp/support/sync_stream.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -36,20 +34,21 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/hosts/links/identity.h"
+#include "core/hosts/links/link.grpc.pb.h"
+#include "core/hosts/links/link.pb.h"
 
 namespace tpuest::links {
 namespace {
 
-using Message = grpc::ByteBuffer;
 using Clock = std::chrono::system_clock;
 
-constexpr const char* kMethod = "/tpuest.Links/Link";
-constexpr int kMostMessageBytes = 1 << 20;  // that is sent; what is received has gRPC's 4 MB
+constexpr int kMostPieceBytes = 1 << 20;  // that is sent; what is received has gRPC's 4 MB
 // Together they keep a line with delay full; each alone makes it worse.
 constexpr int kLookaheadBytes = 4 << 20;
 constexpr int kBdpProbe = 0;
@@ -71,45 +70,33 @@ class Socket {
 
   void HangUp() const { ::shutdown(number_, SHUT_RDWR); }
 
-  // What has come, as one message; nullopt at the end.
-  [[nodiscard]] std::optional<Message> Read() const {
+  // Waits for bytes and moves all that have come, up to kMostPieceBytes, to `piece`; false at the
+  // end.
+  [[nodiscard]] bool Read(Piece& piece) const {
     while (true) {
       pollfd waited{.fd = number_, .events = POLLIN, .revents = 0};
       if (::poll(&waited, 1, -1) < 0 && errno == EINTR) continue;
       int bytes = 0;
-      if (::ioctl(number_, FIONREAD, &bytes) != 0) return std::nullopt;
-      bytes = std::clamp(bytes, 1, kMostMessageBytes);
-      grpc_slice raw = grpc_slice_malloc(static_cast<size_t>(bytes));
-      const ssize_t got = ::recv(number_, GRPC_SLICE_START_PTR(raw), GRPC_SLICE_LENGTH(raw), 0);
-      const int reason = errno;
-      if (got == bytes) {
-        const grpc::Slice slice(raw, grpc::Slice::STEAL_REF);
-        return Message(&slice, 1);
-      }
-      std::optional<Message> message;
+      if (::ioctl(number_, FIONREAD, &bytes) != 0) return false;
+      std::string& data = *piece.mutable_data();
+      data.resize(static_cast<size_t>(std::clamp(bytes, 1, kMostPieceBytes)));
+      const ssize_t got = ::recv(number_, data.data(), data.size(), 0);
       if (got > 0) {
-        const grpc::Slice slice(GRPC_SLICE_START_PTR(raw), static_cast<size_t>(got));
-        message.emplace(&slice, 1);
+        data.resize(static_cast<size_t>(got));
+        return true;
       }
-      grpc_slice_unref(raw);
-      if (got < 0 && reason == EINTR) continue;
-      return message;
+      if (got == 0 || errno != EINTR) return false;
     }
   }
 
-  [[nodiscard]] bool Write(const Message& message) const {
-    std::vector<grpc::Slice> slices;
-    if (!message.Dump(&slices).ok()) return false;
-    for (const grpc::Slice& slice : slices) {
-      size_t done = 0;
-      while (done < slice.size()) {
-        const ssize_t sent =
-            ::send(number_, slice.begin() + done, slice.size() - done, MSG_NOSIGNAL);
-        if (sent > 0) {
-          done += static_cast<size_t>(sent);
-        } else if (errno != EINTR) {
-          return false;
-        }
+  [[nodiscard]] bool Write(const Piece& piece) const {
+    std::string_view left = piece.data();
+    while (!left.empty()) {
+      const ssize_t sent = ::send(number_, left.data(), left.size(), MSG_NOSIGNAL);
+      if (sent > 0) {
+        left.remove_prefix(static_cast<size_t>(sent));
+      } else if (errno != EINTR) {
+        return false;
       }
     }
     return true;
@@ -123,17 +110,16 @@ class Socket {
 template <class Stream>
 void Carry(const Socket& socket, Stream& stream) {
   std::thread sender([&] {
-    while (const auto message = socket.Read()) {
-      if (!stream.Write(*message)) break;
+    for (Piece piece; socket.Read(piece);) {
+      if (!stream.Write(piece)) break;
     }
-    const grpc::Slice nothing;
-    stream.Write(Message(&nothing, 1));
+    stream.Write(Piece());
   });
   // Past the end of the program's socket what comes is read on: the other side has its end to send.
-  Message message;
+  Piece piece;
   bool is_open = true;
-  while (stream.Read(&message) && message.Length() > 0) {
-    is_open = is_open && socket.Write(message);
+  while (stream.Read(&piece) && !piece.data().empty()) {
+    is_open = is_open && socket.Write(piece);
   }
   socket.HangUp();
   sender.join();
@@ -156,21 +142,13 @@ void OnGrpcLine(gpr_log_func_args* line) {
   std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
 }
 
-class Door : public grpc::Service {
+class Door : public Links::Service {
  public:
   Door(const std::string& address, std::optional<Identity> identity)
       : identity_(std::move(identity)) {
     if (::pipe2(comers_, O_CLOEXEC | O_NONBLOCK) != 0) {
       throw std::runtime_error("no pipe can be made");
     }
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        kMethod, grpc::internal::RpcMethod::BIDI_STREAMING,
-        new grpc::internal::BidiStreamingHandler<Door, Message, Message>(
-            [](Door* door, grpc::ServerContext* context,
-               grpc::ServerReaderWriter<Message, Message>* stream) {
-              return door->Serve(*context, *stream);
-            },
-            this)));
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, ServerCredentials(), &port_);
     builder.RegisterService(this);
@@ -263,8 +241,8 @@ class Door : public grpc::Service {
     std::list<std::function<void()>>::iterator at_;
   };
 
-  grpc::Status Serve(grpc::ServerContext& context,
-                     grpc::ServerReaderWriter<Message, Message>& stream) {
+  grpc::Status Link(grpc::ServerContext* context,
+                    grpc::ServerReaderWriter<Piece, Piece>* stream) override {
     const auto ends = SocketPair();
     if (!ends) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "no socket can be made"};
     const Socket socket(ends->second);
@@ -272,35 +250,26 @@ class Door : public grpc::Service {
       ::close(ends->first);
       return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many come at once"};
     }
-    const Call call(*this, [&context] { context.TryCancel(); });
-    Carry(socket, stream);
+    const Call call(*this, [context] { context->TryCancel(); });
+    Carry(socket, *stream);
     return grpc::Status::OK;
   }
 
   void RunCall(const std::shared_ptr<grpc::Channel>& channel, int end) {
     const Socket socket(end);
     grpc::ClientContext context;
-    const auto stream = NewStream(channel, context);
+    const auto stream = Links::NewStub(channel)->Link(&context);
     const Call call(*this, [&context] { context.TryCancel(); });
     Carry(socket, *stream);
     stream->WritesDone();
     (void)stream->Finish();
   }
 
-  static std::unique_ptr<grpc::ClientReaderWriter<Message, Message>> NewStream(
-      const std::shared_ptr<grpc::Channel>& channel, grpc::ClientContext& context) {
-    const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING,
-                                           channel);
-    return std::unique_ptr<grpc::ClientReaderWriter<Message, Message>>(
-        grpc::internal::ClientReaderWriterFactory<Message, Message>::Create(channel.get(), method,
-                                                                            &context));
-  }
-
   // A call by a channel that has not connected ends at once, and says why.
   static std::string WhyNot(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::ClientContext context;
     context.set_deadline(After(1));
-    const auto stream = NewStream(channel, context);
+    const auto stream = Links::NewStub(channel)->Link(&context);
     stream->WritesDone();
     return stream->Finish().error_message();
   }
