@@ -131,7 +131,10 @@ const std::vector<Library> kLibraries = {
     {"SQLite", {"sqlite3.h"}, "sqlite", {"data"}},
     {"snappy", {"snappy"}, "snappy", {"core/io"}},
     {"zlib", {"zlib.h"}, "zlib", {"core/io", "data"}},
-    {"protobuf", {"google/protobuf/"}, "protobuf", {"core/io", "core/graph", "core/estimator"}},
+    {"protobuf",
+     {"google/protobuf/"},
+     "protobuf",
+     {"core/io", "core/graph", "core/estimator", "core/hosts/links"}},
     {"Eigen", {"Eigen/", "unsupported/Eigen/"}, "eigen", {"core/kernels"}},
     {"oneDNN", {"dnnl", "oneapi/dnnl/"}, "dnnl", {"core/kernels"}},
     {"farmhash", {"farmhash.h"}, "farmhash", {"core/kernels"}},
@@ -264,7 +267,8 @@ std::string LibraryFault(const std::string& path, const Include& include, const 
   if (!Wraps(RankedFolder(path), library)) {
     return fmt::format("{} belongs to {}", include.header, Owners(library));
   }
-  if (EndsWith(include.header, ".pb.h") && path != kProtos) {
+  if (EndsWith(include.header, ".pb.h") && path != kProtos &&
+      DirName(include.header) != DirName(path)) {
     return fmt::format("{} is reached through {}", include.header, kProtos);
   }
   return "";

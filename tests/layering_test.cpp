@@ -70,18 +70,20 @@ TEST_CASE("a library belongs to the folders that wrap it") {
                "data/csv.cpp:1: yaml-cpp/yaml.h belongs to config"});
 }
 
-TEST_CASE("generated protobuf headers pass through one header into .cpp files of three folders") {
+TEST_CASE("generated protobuf headers pass through core/io/protos.h or stay in their folder") {
   const Source protos{"core/io/protos.h", "#include \"core/io/event.pb.h\"\n"};
   const std::string through = "#include \"core/io/protos.h\"\n";
   CHECK(IncludeFaults(
             {protos, {"core/io/events/event.cpp", through}, {"core/graph/def.cpp", through}}) ==
         Faults{});
+  CHECK(IncludeFaults({{"core/hosts/links/module.cpp",
+                        "#include \"core/hosts/links/link.grpc.pb.h\"\n"}}) == Faults{});
   CHECK(IncludeFaults({protos,
                        {"cli/inspect.cpp", through},
                        {"core/io/events/event.cpp", protos.text},
                        {"core/io/events/event.h", through}}) ==
         Faults{"cli/inspect.cpp:1: core/io/protos.h brings protobuf along, which belongs to "
-               "core/io, core/graph, core/estimator",
+               "core/io, core/graph, core/estimator, core/hosts/links",
                "core/io/events/event.cpp:1: core/io/event.pb.h is reached through core/io/protos.h",
                "core/io/events/event.h:1: core/io/protos.h is for .cpp files only"});
 }
