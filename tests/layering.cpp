@@ -94,6 +94,7 @@ const std::map<std::string, double, std::less<>> kRanks = {
     {"cli/host", 9},
     {"cli/shell", 10},
     {"cli/job", 11},
+    {"cli/check", 11.2},
     {"cli/manual", 11.5},
     {"cli/run/record", 11.9},
     {"cli/run", 12},

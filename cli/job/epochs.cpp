@@ -4,6 +4,7 @@
 #include <string>
 #include <variant>
 
+#include "cli/job/job.h"
 #include "core/nn/formula/formula.h"
 #include "core/nn/optimizers/schedules.h"
 
@@ -41,6 +42,17 @@ bool EpochFinder::found() const {
            const std::vector<std::string> names = nn::NamesIn(formula);
            return std::find(names.begin(), names.end(), "epoch") != names.end();
          });
+}
+
+EpochFinder RatesOf(const Job& job) {
+  // Only looked at.
+  auto& sections = const_cast<Job&>(job);
+  EpochFinder finder;
+  finder.Look(config::ValueOf(sections.optimizer));
+  finder.Look(config::ValueOf(sections.feature_columns));
+  finder.Look(config::ValueOf(sections.embedding_config_spec));
+  finder.Look(config::ValueOf(sections.model));
+  return finder;
 }
 
 }  // namespace tpuest::cli

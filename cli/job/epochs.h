@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cli/job/job_fwd.h"
 #include "config/reflect.h"
 #include "core/base/formula_text.h"
 
@@ -23,5 +24,8 @@ class EpochFinder {
   bool found_ = false;
   std::vector<Formula> formulas_;
 };
+
+// Has looked at all learning rates of a job: those of its optimizer, columns, tables and model.
+[[nodiscard]] EpochFinder RatesOf(const Job& job);
 
 }  // namespace tpuest::cli

@@ -1,16 +1,10 @@
 #include "cli/job/eval_tasks.h"
 
-#include <algorithm>
-#include <filesystem>
-#include <set>
 #include <type_traits>
 #include <variant>
 
 #include "cli/job/export_args.h"
 #include "cli/job/job.h"
-#include "core/base/process/files.h"
-#include "core/base/text.h"
-#include "core/estimator/model_dir/model_dir.h"
 
 namespace tpuest::cli {
 namespace {
@@ -19,14 +13,11 @@ std::string LabelOf(const InMemoryEvaluatorHookOptions& options) {
   return options.name.value_or("eval");
 }
 
-// The shared options of an early-stopping hook; nullptr for another hook. Hook is AnyHook, const or
-// not.
-template <class Hook>
-auto* EarlyStoppingOf(Hook& hook) {
-  using Options =
-      std::conditional_t<std::is_const_v<Hook>, const EarlyStoppingOptions, EarlyStoppingOptions>;
+}  // namespace
+
+const EarlyStoppingOptions* EarlyStoppingOf(const AnyHook& hook) {
   return std::visit(
-      [](auto& options) -> Options* {
+      [](const auto& options) -> const EarlyStoppingOptions* {
         if constexpr (std::is_base_of_v<EarlyStoppingOptions, std::decay_t<decltype(options)>>) {
           return &options;
         } else {
@@ -35,12 +26,6 @@ auto* EarlyStoppingOf(Hook& hook) {
       },
       hook);
 }
-
-// An evaluation that writes events while the job trains.
-struct EventsOfJob {
-  std::string label;  // the name that an early-stopping hook may give as `eval`
-  std::string name;   // of the folder, EvalFolderName(name)
-};
 
 std::vector<EventsOfJob> EventsOf(const Job& job) {
   std::vector<EventsOfJob> events;
@@ -52,8 +37,6 @@ std::vector<EventsOfJob> EventsOf(const Job& job) {
   }
   return events;
 }
-
-}  // namespace
 
 std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command) {
   std::vector<EvalTask> tasks;
@@ -109,43 +92,14 @@ std::map<std::string, InputFn> EvaluationInputs(const Job& job) {
   return inputs;
 }
 
-std::vector<Fault> CheckEarlyStopping(const Job& job) {
-  Faults faults;
-  const std::vector<EventsOfJob> events = EventsOf(job);
-  for (size_t i = 0; i < job.train_spec->hooks.size(); ++i) {
-    const EarlyStoppingOptions* const stopping = EarlyStoppingOf(job.train_spec->hooks[i]);
-    if (stopping == nullptr || stopping->eval_dir) continue;
-    const std::string key = fmt::format("train_spec.hooks[{}]", i);
-    const bool is_fed = std::ranges::any_of(events, [&](const EventsOfJob& of) {
-      return stopping->eval ? *stopping->eval == of.label || *stopping->eval == of.name
-                            : of.name.empty();
-    });
-    if (is_fed) continue;
-    std::vector<std::string> labels;
-    for (const EventsOfJob& of : events) labels.push_back(of.label);
-    const std::string named = Join(labels, ", ");
-    if (events.empty()) {
-      faults.Say(key, "the hook would never stop the training: the job has no evaluation",
-                 "eval_spec: {input_fn: test, steps: null}, an InMemoryEvaluatorHook, or "
-                 "eval_dir, the folder of another job's evaluations");
-    } else if (stopping->eval) {
-      faults.Say(key + ".eval", fmt::format("'{}' is no evaluation of the job", *stopping->eval),
-                 fmt::format("there are: {}; eval_dir names a folder that others write", named));
-    } else {
-      faults.Say(key,
-                 fmt::format("the hook would never stop the training: it reads {}/, and no "
-                             "evaluation of the job writes there",
-                             EvalFolderName("")),
-                 fmt::format("eval: {} names one; there are: {}", labels[0], named));
-    }
-  }
-  return faults.Take();
+static EarlyStoppingOptions* MutableEarlyStoppingOf(AnyHook& hook) {
+  return const_cast<EarlyStoppingOptions*>(EarlyStoppingOf(hook));
 }
 
 std::vector<AnyHook> HooksOf(const Job& job) {
   std::vector<AnyHook> hooks = job.train_spec->hooks;
   for (AnyHook& hook : hooks) {
-    EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
+    EarlyStoppingOptions* const stopping = MutableEarlyStoppingOf(hook);
     if (stopping == nullptr || !stopping->eval) continue;
     for (const EventsOfJob& of : EventsOf(job)) {
       if (of.label != *stopping->eval) continue;
@@ -154,30 +108,6 @@ std::vector<AnyHook> HooksOf(const Job& job) {
     }
   }
   return hooks;
-}
-
-std::vector<std::string> StrangeEvalDirs(const Job& job, const std::string& model_dir) {
-  const auto plain = [](const std::string& path) {
-    return std::filesystem::absolute(path + "/.").lexically_normal();
-  };
-  std::set<std::filesystem::path> folders;
-  for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
-    folders.insert(plain(EvalDir(model_dir, named.name)));
-  }
-  std::vector<AnyHook> hooks = job.train_spec->hooks;
-  for (const AnyHook& hook : hooks) {
-    if (const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook)) {
-      folders.insert(plain(EvalDir(model_dir, evaluator->name.value_or(""))));
-    }
-  }
-  std::vector<std::string> strange;
-  for (AnyHook& hook : hooks) {
-    const EarlyStoppingOptions* const stopping = EarlyStoppingOf(hook);
-    if (stopping == nullptr || !stopping->eval_dir) continue;
-    const std::string& folder = *stopping->eval_dir;
-    if (!folders.contains(plain(folder)) && !DirectoryExists(folder)) strange.push_back(folder);
-  }
-  return strange;
 }
 
 }  // namespace tpuest::cli

@@ -23,9 +23,15 @@ namespace tpuest::cli {
 // The inputs of all evaluations that a training of the job may make, by their labels.
 [[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(const Job& job);
 
-// The early-stopping hooks of the train_spec, which the job must have, that no evaluation of the
-// job feeds: they would wait for ever. What writes to a folder that eval_dir names may be another
-// job.
-[[nodiscard]] std::vector<Fault> CheckEarlyStopping(const Job& job);
+// An evaluation that writes events while the job trains.
+struct EventsOfJob {
+  std::string label;  // the name that an early-stopping hook may give as `eval`
+  std::string name;   // of the folder, EvalFolderName(name)
+};
+// Those of a job with a train_spec: its EvalSpecs, then its InMemoryEvaluatorHooks.
+[[nodiscard]] std::vector<EventsOfJob> EventsOf(const Job& job);
+
+// The options that all early-stopping hooks share; nullptr for another hook.
+[[nodiscard]] const EarlyStoppingOptions* EarlyStoppingOf(const AnyHook& hook);
 
 }  // namespace tpuest::cli

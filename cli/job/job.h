@@ -301,10 +301,6 @@ struct Job {
 // order of the sections' keys.
 [[nodiscard]] std::vector<config::FlatValue> FlatJob(const Job& job);
 
-// All other faults that can be told without touching data, each with its key; reading has found
-// those of the file's form. Empty: there are none. Throws nothing for a wrong job.
-[[nodiscard]] std::vector<Fault> ValidateJob(const Job& job);
-
 // The job's model with all that it is built from. Where a schedule speaks of epochs the training
 // input is opened to count its records.
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
@@ -324,10 +320,6 @@ struct Job {
 // The hooks of the train_spec, which the job must have. A hook that names an EvalSpec by its key
 // has the name of that evaluation's folder instead.
 [[nodiscard]] std::vector<AnyHook> HooksOf(const Job& job);
-// The eval_dir of its early-stopping hooks that no evaluation of the job writes to, in this
-// model_dir, and that is not there either: such a hook would wait for ever.
-[[nodiscard]] std::vector<std::string> StrangeEvalDirs(const Job& job,
-                                                       const std::string& model_dir);
 
 // The input_fn whose features a prediction or a server takes: predict's, else the (first)
 // eval_spec's, else the train_spec's. Error kUsage if there is none.

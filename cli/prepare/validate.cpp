@@ -1,7 +1,7 @@
 // tpuest validate JOB.yaml: everything that can be told wrong without touching data or model_dir
 
+#include "cli/check/model_check.h"
 #include "cli/job/job.h"
-#include "cli/job/model_check.h"
 #include "cli/prepare/commands.h"
 #include "cli/run/session.h"
 #include "cli/shell/json.h"

@@ -14,6 +14,8 @@
 #include <system_error>
 #include <utility>
 
+#include "cli/check/early_stopping_check.h"
+#include "cli/check/job_check.h"
 #include "cli/host/build_info.h"
 #include "cli/host/cpu_features.h"
 #include "cli/host/signals.h"
@@ -445,7 +447,7 @@ InputFn Session::TrainInput() {
 }
 
 JobHooks Session::MakeTrainHooks() {
-  for (const std::string& folder : StrangeEvalDirs(job(), estimator_->model_dir())) {
+  for (const std::string& folder : UnwrittenEvalDirs(job(), estimator_->model_dir())) {
     log().Warning(
         "eval_dir {}: no evaluation of this job writes there, and there is no such folder", folder);
   }

@@ -2,7 +2,8 @@
 
 #include "cli/job/job.h"
 
-#include "cli/job/model_check.h"
+#include "cli/check/job_check.h"
+#include "cli/check/model_check.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/targets.h"
 

@@ -1,5 +1,6 @@
 // KEY=VALUE, KEY+=ITEM and ~KEY over a small job: a line each.
 
+#include "cli/check/job_check.h"
 #include "cli/job/job.h"
 #include "core/base/text.h"
 #include "tests/fuzz/fuzz.h"

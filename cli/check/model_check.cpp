@@ -1,4 +1,4 @@
-#include "cli/job/model_check.h"
+#include "cli/check/model_check.h"
 
 #include <algorithm>
 

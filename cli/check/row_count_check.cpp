@@ -1,4 +1,4 @@
-#include "cli/job/row_counts.h"
+#include "cli/check/row_count_check.h"
 
 #include <optional>
 #include <string>
