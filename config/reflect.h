@@ -80,6 +80,8 @@ struct Type {
   void (*clear)(void*) = nullptr;
   void* (*append)(void*, const std::string& key) = nullptr;  // a fresh item; moves earlier ones
   void (*items)(void*, std::vector<Item>&) = nullptr;
+  // kOptional: a Given's; null: an absent value is null.
+  bool (*is_given)(const void*) = nullptr;
 
   // kSection is a struct with a Visit.
   std::string_view name;                      // kType
@@ -105,6 +107,12 @@ template <class T>
 struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsGiven : std::false_type {};
+template <class T>
+struct IsGiven<Given<T>> : std::true_type {};
+template <class T>
+struct IsOptional<Given<T>> : std::true_type {};
 template <class T>
 struct IsList : std::false_type {};
 template <class T>
@@ -344,6 +352,10 @@ consteval Type MakeType() {
     return {.kind = Kind::kPeriod, .make = &Make<T>};
   } else if constexpr (std::is_same_v<T, Raw>) {
     return {.kind = Kind::kRaw, .make = &Make<T>};
+  } else if constexpr (IsGiven<T>::value) {
+    Type type = ContainerType<T>(Kind::kOptional);
+    type.is_given = [](const void* at) { return static_cast<const T*>(at)->is_given(); };
+    return type;
   } else if constexpr (IsOptional<T>::value) {
     return ContainerType<T>(Kind::kOptional);
   } else if constexpr (IsList<T>::value) {

@@ -117,12 +117,15 @@ std::string Flow(const Value& value, const Context& context) {
   return Flow(chosen, ContextOf(*value.type, context));
 }
 
-// Two values are the same where a job would have the same text for them; NaN is then itself.
-bool Same(const Value& a, const Value& b) { return Flow(a, {}) == Flow(b, {}); }
-
-// A Raw without text was never given: null would be a value.
+// A Raw without text and a Given without a value or null are absent: null would be a value.
 bool IsAbsent(const Value& value) {
+  if (value.type->is_given != nullptr) return !value.type->is_given(value.at);
   return value.type->kind == Kind::kRaw && static_cast<const Raw*>(value.at)->text.empty();
+}
+
+// Two values are the same if a job would have the same text for them; NaN is then itself.
+bool Same(const Value& a, const Value& b) {
+  return IsAbsent(a) == IsAbsent(b) && Flow(a, {}) == Flow(b, {});
 }
 
 class Writer {

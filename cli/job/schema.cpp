@@ -32,11 +32,8 @@ std::optional<Json> DefaultOf(const Value& value) {
   switch (value.type->kind) {
     case Kind::kBool:
       return *static_cast<const bool*>(value.at);
-    case Kind::kInteger: {
-      // Two keys of RunConfig have another default where the other one is given.
-      const Json number = Json::parse(value.type->integer_text(value.at));
-      return number == kUseDefault ? std::nullopt : std::optional(number);
-    }
+    case Kind::kInteger:
+      return Json::parse(value.type->integer_text(value.at));
     case Kind::kNumber:
       return *static_cast<const double*>(value.at);
     case Kind::kString:
@@ -44,6 +41,7 @@ std::optional<Json> DefaultOf(const Value& value) {
     case Kind::kPeriod:
       return config::FlowText(value);
     case Kind::kOptional: {
+      if (value.type->is_given != nullptr && !value.type->is_given(value.at)) return std::nullopt;
       const std::vector<Item> items = config::ItemsOf(value);
       return items.empty() ? Json() : DefaultOf(items.front().value);
     }

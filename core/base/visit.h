@@ -18,21 +18,23 @@
 //   };
 //
 // A field is one of: bool, int, int64_t, uint64_t, double, std::string, Formula, Period, StepCount,
-// Raw, std::optional<T> (null), std::vector<T>, std::map<std::string, T>, another such struct, or
-// std::variant of these. A variant's struct alternatives are told apart by `type:` (kType, and the
-// further names in kAliases where the struct has that array); its scalar alternatives by the kind
-// of the YAML value; a bare string that is some alternative's kType stands for that struct with
-// defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`. Where another key than
-// `type:` tells the structs apart, each has it as kTypeKey ("op" for `{op: cast, in: image}`). A
-// variant may also hold one struct without kType or one std::map: a map whose values are all maps
-// and whose keys are none of the struct's is the std::map.
+// Raw, std::optional<T> (null), Given<T>, std::vector<T>, std::map<std::string, T>, another such
+// struct, or std::variant of these. A variant's struct alternatives are told apart by `type:`
+// (kType, and the further names in kAliases where the struct has that array); its scalar
+// alternatives by the kind of the YAML value; a bare string that is some alternative's kType stands
+// for that struct with defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`. Where
+// another key than `type:` tells the structs apart, each has it as kTypeKey ("op" for `{op: cast,
+// in: image}`). A variant may also hold one struct without kType or one std::map: a map whose
+// values are all maps and whose keys are none of the struct's is the std::map.
 //
 // An absent section keeps the defaults it is constructed with, unless it is required; a section
 // that is there must hold every required key of its struct. Visit only lists: it may be called at
 // any time, and on a copy.
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -49,6 +51,33 @@ struct Field {
   // False where it is known that a run's losses and parameters depend neither on this key nor on
   // those below it: where files go, how often something is written, what is evaluated.
   bool changes_bits = true;
+};
+
+// An option for which absence means something else than null: not given, null, or a value. Code
+// that looks at the value takes it for the std::optional that it is.
+template <class T>
+class Given : public std::optional<T> {
+ public:
+  Given() = default;
+  template <class U>
+  Given& operator=(U&& value) {
+    std::optional<T>::operator=(std::forward<U>(value));
+    given_ = true;
+    return *this;
+  }
+  void reset() {
+    std::optional<T>::reset();
+    given_ = true;
+  }
+  T& emplace() {
+    given_ = true;
+    return std::optional<T>::emplace();
+  }
+
+  [[nodiscard]] bool is_given() const { return given_; }
+
+ private:
+  bool given_ = false;
 };
 
 // A value of any kind that its part interprets later: kept as YAML flow text ("[1, 2]", "abc").

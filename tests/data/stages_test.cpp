@@ -32,7 +32,7 @@ InputFnOptions Staged(int64_t records, Stages stages) {
 }
 
 // The first values that the stages give over the numbers below `records`.
-Ints64 Given(int64_t records, Stages stages, int64_t limit = 40) {
+Ints64 Passed(int64_t records, Stages stages, int64_t limit = 40) {
   Ints64 values =
       Flat(Take(*Open(Staged(records, std::move(stages)), {.batch_size = 3}), (limit + 2) / 3));
   values.resize(std::min(values.size(), static_cast<size_t>(limit)));
@@ -46,13 +46,13 @@ Thrown RefusedStages(Stages stages) {
 }  // namespace
 
 TEST_CASE("stages give what tf.data's methods give in the same order") {
-  CHECK(Given(5, {Repeat(2), TakeStage(8), Skip(3)}) == Ints64{3, 4, 0, 1, 2});
-  CHECK(Given(5, {TakeStage(3), Repeat(3), Shard(2, 1)}) == Ints64{1, 0, 2, 1});
-  CHECK(Given(10, {Skip(4), Repeat(2), Keep("value % 2 == 1")}) == Ints64{5, 7, 9, 5, 7, 9});
-  CHECK(Given(10, {While("value < 3"), Repeat(2)}) == Ints64{0, 1, 2, 0, 1, 2});
-  CHECK(Given(5, {Repeat(2), While("value < 3")}) == Ints64{0, 1, 2});
-  CHECK(Given(10, {Shard(3, 2), Repeat(-1)}, 7) == Ints64{2, 5, 8, 2, 5, 8, 2});
-  CHECK(Given(10, {Keep("value > 6"), TakeStage(2), Repeat(2)}) == Ints64{7, 8, 7, 8});
+  CHECK(Passed(5, {Repeat(2), TakeStage(8), Skip(3)}) == Ints64{3, 4, 0, 1, 2});
+  CHECK(Passed(5, {TakeStage(3), Repeat(3), Shard(2, 1)}) == Ints64{1, 0, 2, 1});
+  CHECK(Passed(10, {Skip(4), Repeat(2), Keep("value % 2 == 1")}) == Ints64{5, 7, 9, 5, 7, 9});
+  CHECK(Passed(10, {While("value < 3"), Repeat(2)}) == Ints64{0, 1, 2, 0, 1, 2});
+  CHECK(Passed(5, {Repeat(2), While("value < 3")}) == Ints64{0, 1, 2});
+  CHECK(Passed(10, {Shard(3, 2), Repeat(-1)}, 7) == Ints64{2, 5, 8, 2, 5, 8, 2});
+  CHECK(Passed(10, {Keep("value > 6"), TakeStage(2), Repeat(2)}) == Ints64{7, 8, 7, 8});
 }
 
 TEST_CASE("a filter sees the columns that the stages before it make") {
@@ -61,12 +61,12 @@ TEST_CASE("a filter sees the columns that the stages before it make") {
   square.out = "value";
   square.value.text = "value * value";
   squared.map.emplace_back(square);
-  CHECK(Given(6, {Keep("value < 4"), squared, Keep("value > 1")}) == Ints64{4, 9});
+  CHECK(Passed(6, {Keep("value < 4"), squared, Keep("value > 1")}) == Ints64{4, 9});
   CHECK(Has(RefusedStages({Keep("squared < 4")}).message, "there is no 'squared'"));
 }
 
 TEST_CASE("a shuffle behind repeat mixes passes, before it does not") {
-  Ints64 mixed = Given(6, {Repeat(3), Shuffled(100)});
+  Ints64 mixed = Passed(6, {Repeat(3), Shuffled(100)});
   CHECK(mixed.size() == 18);
   Ints64 first(mixed.begin(), mixed.begin() + 6);
   std::sort(first.begin(), first.end());
@@ -74,7 +74,7 @@ TEST_CASE("a shuffle behind repeat mixes passes, before it does not") {
   std::sort(mixed.begin(), mixed.end());
   CHECK(mixed == Ints64{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5});
 
-  const Ints64 passes = Given(6, {Shuffled(100), Repeat(3)});
+  const Ints64 passes = Passed(6, {Shuffled(100), Repeat(3)});
   Ints64 orders[3];
   for (int i = 0; i < 3; ++i) {
     orders[i] = {passes.begin() + 6 * i, passes.begin() + 6 * i + 6};
@@ -86,7 +86,7 @@ TEST_CASE("a shuffle behind repeat mixes passes, before it does not") {
 }
 
 TEST_CASE("a window gives no example sooner than it can") {
-  const Ints64 values = Given(30, {Shuffled(4)});
+  const Ints64 values = Passed(30, {Shuffled(4)});
   for (size_t i = 0; i < values.size(); ++i) CHECK(values[i] <= static_cast<int64_t>(i) + 3);
   Ints64 sorted = values;
   std::sort(sorted.begin(), sorted.end());

@@ -33,8 +33,6 @@ void CheckRows(const std::optional<int64_t>& value, std::string_view name, Fault
                 fmt::format("{} must be at most {}, got {}", name, kMost, value.value_or(0)));
 }
 
-bool IsGiven(const std::optional<int64_t>& value) { return value != kUseDefault; }
-
 bool IsNatural(const std::optional<int64_t>& value) { return value.value_or(0) >= 0; }
 
 constexpr int kMostCoresOfReplica = 128;
@@ -251,8 +249,8 @@ std::vector<std::string> VisibleDevices(const GpuOptions& options) {
 }
 
 void RunConfig::Resolve() {
-  const bool has_steps = IsGiven(save_checkpoints_steps);
-  const bool has_secs = IsGiven(save_checkpoints_secs);
+  const bool has_steps = save_checkpoints_steps.is_given();
+  const bool has_secs = save_checkpoints_secs.is_given();
   if (!has_steps) save_checkpoints_steps.reset();
   if (!has_secs) save_checkpoints_secs.reset();
   if (!has_steps && !has_secs) save_checkpoints_secs = 600;

@@ -3,7 +3,6 @@
 // names, defaults and rules.
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,9 +18,6 @@
 #include "core/estimator/options/warm_start_settings.h"
 
 namespace tpuest {
-
-// The value of an option that is not given, where null means something else.
-inline constexpr int64_t kUseDefault = std::numeric_limits<int64_t>::min();
 
 // tf.compat.v1.GPUOptions, of a GPU that a plugin drives.
 struct GpuOptions {
@@ -156,8 +152,8 @@ struct RunConfig {
   std::optional<std::string> mirror;
   std::optional<int64_t> tf_random_seed;
   std::optional<StepCount> save_summary_steps = 100;
-  std::optional<StepCount> save_checkpoints_steps = kUseDefault;
-  std::optional<int64_t> save_checkpoints_secs = kUseDefault;
+  Given<StepCount> save_checkpoints_steps;
+  Given<int64_t> save_checkpoints_secs;
   SessionConfig session_config;
   std::optional<int64_t> keep_checkpoint_max = 5;
   double keep_checkpoint_every_n_hours = 10000;
@@ -222,7 +218,7 @@ struct RunConfig {
     v("tpu_config", tpu_config, {.help = "TPUConfig"});
   }
 
-  // Puts in the values that absent ones mean, so that none is kUseDefault, and reads
+  // Puts in the values that absent ones mean, so that every Given is given, and reads
   // iterations_per_loop. Idempotent.
   void Resolve();
 };
