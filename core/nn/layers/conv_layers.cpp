@@ -110,7 +110,8 @@ Value Finish(const Layer& layer, const LayerScope& scope, Value y, const Variabl
 
 }  // namespace
 
-Value Conv2D::Apply(LayerContext& context, Value x) const {
+template <>
+Value Conv<2>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   CheckFilters(filters, scope);
   const int64_t channels = scope.Channels(x, 4);
@@ -121,7 +122,8 @@ Value Conv2D::Apply(LayerContext& context, Value x) const {
   return Finish(*this, scope, ops::Conv2D(x, scope.Use(kernel), ConvWindowOf(*this)), bias);
 }
 
-Value DepthwiseConv2D::Apply(LayerContext& context, Value x) const {
+template <>
+Value DepthwiseConv<2>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   const int64_t channels = scope.Channels(x, 4);
   const ops::ConvOptions window = DepthwiseWindowOf(*this, scope);
@@ -132,7 +134,8 @@ Value DepthwiseConv2D::Apply(LayerContext& context, Value x) const {
   return Finish(*this, scope, ops::DepthwiseConv2dNative(x, scope.Use(kernel), window), bias);
 }
 
-Value SeparableConv2D::Apply(LayerContext& context, Value x) const {
+template <>
+Value SeparableConv<2>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   CheckFilters(filters, scope);
   const int64_t channels = scope.Channels(x, 4);
@@ -147,7 +150,8 @@ Value SeparableConv2D::Apply(LayerContext& context, Value x) const {
   return Finish(*this, scope, mixed, bias);
 }
 
-Value Conv1D::Apply(LayerContext& context, Value x) const {
+template <>
+Value Conv<1>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   CheckFilters(filters, scope);
   const int64_t channels = scope.Channels(x, 3);
@@ -160,7 +164,8 @@ Value Conv1D::Apply(LayerContext& context, Value x) const {
   return Finish(*this, scope, ops::Squeeze(y, {1}), bias);
 }
 
-Value SeparableConv1D::Apply(LayerContext& context, Value x) const {
+template <>
+Value SeparableConv<1>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   CheckFilters(filters, scope);
   const int64_t channels = scope.Channels(x, 3);
@@ -178,7 +183,8 @@ Value SeparableConv1D::Apply(LayerContext& context, Value x) const {
   return Finish(*this, scope, ops::Squeeze(mixed, {1}), bias);
 }
 
-Value DepthwiseConv1D::Apply(LayerContext& context, Value x) const {
+template <>
+Value DepthwiseConv<1>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   const int64_t channels = scope.Channels(x, 3);
   const Variable* const kernel =
@@ -279,7 +285,8 @@ Value ConvOverVolume(Value x, Value kernel, const std::vector<VolumeAxis>& axes)
 
 }  // namespace
 
-Value Conv3D::Apply(LayerContext& context, Value x) const {
+template <>
+Value Conv<3>::Apply(LayerContext& context, Value x) const {
   LayerScope scope(context, name, kType, place);
   CheckFilters(filters, scope);
   const int64_t channels = scope.Channels(x, 5);

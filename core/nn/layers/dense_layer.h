@@ -37,14 +37,7 @@ struct Dense {
   void Visit(V& v) {
     v("units", units, {.help = "number of outputs", .required = true});
     VisitActivation(v, *this);
-    v("kernel_initializer", kernel_initializer, {.help = "initial values of the kernel"});
-    v("bias_initializer", bias_initializer, {.help = "initial values of the bias"});
-    v("kernel_regularizer", kernel_regularizer, {.help = "penalty on the kernel"});
-    v("bias_regularizer", bias_regularizer, {.help = "penalty on the bias"});
-    v("activity_regularizer", activity_regularizer, {.help = kActivityHelp});
-    v("kernel_constraint", kernel_constraint,
-      {.help = "limit on the kernel, applied after each update"});
-    v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
+    VisitKernelAndBias(v, *this);
     VisitVariables(v, *this,
                    "name of the layer and of its variables; default: dense, dense_1, ...");
   }

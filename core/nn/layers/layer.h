@@ -31,6 +31,20 @@ void VisitActivation(V& v, Layer& layer) {
 inline constexpr std::string_view kActivityHelp =
     "penalty on the layer's result, over the examples of a batch";
 
+// Visits the options of the variables kernel and bias, and the activity_regularizer.
+template <class V, class Layer>
+void VisitKernelAndBias(V& v, Layer& layer) {
+  v("kernel_initializer", layer.kernel_initializer, {.help = "initial values of the kernel"});
+  v("bias_initializer", layer.bias_initializer, {.help = "initial values of the bias"});
+  v("kernel_regularizer", layer.kernel_regularizer, {.help = "penalty on the kernel"});
+  v("bias_regularizer", layer.bias_regularizer, {.help = "penalty on the bias"});
+  v("activity_regularizer", layer.activity_regularizer, {.help = kActivityHelp});
+  v("kernel_constraint", layer.kernel_constraint,
+    {.help = "limit on the kernel, applied after each update"});
+  v("bias_constraint", layer.bias_constraint,
+    {.help = "limit on the bias, applied after each update"});
+}
+
 // The tensors that a layer takes, each by the name of an input or of a layer above: one, several in
 // the layer's order, or by its arguments' names (network.h); "": what the layer before it gives.
 using LayerInputs =
