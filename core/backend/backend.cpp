@@ -3,8 +3,6 @@
 #include <cstring>
 #include <utility>
 
-#include "core/backend/rows/row_counts.h"
-#include "core/backend/rows/row_set.h"
 #include "core/backend/rows/row_table.h"
 
 namespace tpuest {
@@ -19,7 +17,7 @@ const Tensor& VariableStore::Get(const std::string& name) const {
 // The bytes go into the tensor that is there: programs hold its address. The version tells a device
 // that its copy is old.
 void VariableStore::Set(const std::string& name, const Tensor& value) {
-  if (const RowColumn* const rows = FindRows(name)) {
+  if (const RowColumn* const rows = tables_.Find(name)) {
     Check(value.dtype() == DType::kFloat &&
               value.elements() == rows->table->rows() * rows->table->width(),
           "{} is {}, its table is not", name, value.shape().Text());
@@ -62,84 +60,19 @@ void VariableStore::NoteWrites() {
   for (auto& [name, version] : versions_) ++version;
 }
 
-void VariableStore::KeepRows(const RowKeeping& options) {
-  row_keeping_ = std::make_shared<const RowKeeping>(options);
-}
-
 void VariableStore::SetTable(std::shared_ptr<RowTable> table) {
-  const std::shared_ptr<RowTable> kept = std::move(table);
-  for (size_t i = 0; i < kept->variables().size(); ++i) {
-    const std::string& name = kept->variables()[i].name;
-    tensors_.erase(name);
-    columns_[name] = {kept, static_cast<int>(i)};
-  }
-}
-
-void VariableStore::DropTable(const std::string& name) {
-  const auto found = columns_.find(name);
-  if (found == columns_.end() || found->second.table == nullptr) return;
-  const std::shared_ptr<RowTable> table = found->second.table;
-  for (auto& [key, column] : columns_) {
-    if (column.table == table) column.table.reset();
-  }
-}
-
-const RowColumn* VariableStore::FindRows(const std::string& name) const {
-  const auto found = columns_.find(name);
-  const bool is_there = found != columns_.end() && found->second.table != nullptr;
-  return is_there ? &found->second : nullptr;
-}
-
-std::vector<std::shared_ptr<RowTable>> VariableStore::tables() const {
-  std::vector<std::shared_ptr<RowTable>> tables;
-  for (const auto& [name, column] : columns_) {
-    if (column.column == 0 && column.table != nullptr) tables.push_back(column.table);
-  }
-  return tables;
-}
-
-void VariableStore::CountRows(CountedTable table) {
-  const std::string weights = table.row_counts->table();
-  for (const RowVariable& variable : table.variables) {
-    RowWatch& watch = watches_[variable.name];
-    watch.row_counts = table.row_counts;
-    watch.counts = variable.name == weights;
-  }
-  counted_[weights] = std::move(table);
-}
-
-void VariableStore::NoteChanges(NotedTable table) {
-  const std::string weights = table.variables.front();
-  RowWatch& watch = watches_[weights];
-  watch.changed = table.changed;
-  watch.counts = true;
-  noted_[weights] = std::move(table);
-}
-
-const RowWatch* VariableStore::FindWatch(const std::string& name) const {
-  const auto found = watches_.find(name);
-  return found == watches_.end() ? nullptr : &found->second;
+  for (const RowVariable& variable : table->variables()) tensors_.erase(variable.name);
+  tables_.Set(std::move(table));
 }
 
 void VariableStore::EndStep(bool applied) {
-  for (const auto& [weights, table] : counted_) {
-    if (!applied) {
-      table.row_counts->DropStep();
-      continue;
-    }
-    const auto step = static_cast<int64_t>(Get("global_step").AsDouble(0));
-    RowSet* const changed = watches_.at(weights).changed.get();
-    for (const int64_t row : table.row_counts->EndStep(step)) {
-      if (changed != nullptr) changed->Insert(row);
-      for (const RowVariable& variable : table.variables) ForgetRow(variable, table.width, row);
-    }
-  }
-}
-
-void VariableStore::ForgetRow(const RowVariable& variable, int64_t width, int64_t row) {
-  if (const RowColumn* const rows = FindRows(variable.name)) return rows->table->Drop(row);
-  float* const values = tensors_.at(variable.name).data<float>() + row * width;
-  variable.DrawRows(row, 1, width, values);
+  if (tables_.counted().empty()) return;
+  if (!applied) return tables_.DropStep();
+  const auto step = static_cast<int64_t>(Get("global_step").AsDouble(0));
+  tables_.EndStep(step, [this](const RowVariable& variable, int64_t width, int64_t row) {
+    float* const values = tensors_.at(variable.name).data<float>() + row * width;
+    variable.DrawRows(row, 1, width, values);
+  });
 }
 
 void VariableStore::LeaveWith(std::shared_ptr<VariableHolder> holder,

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/backend/partition.h"
-#include "core/backend/rows/row_keeping.h"
+#include "core/backend/rows/table_store.h"
 #include "core/base/step_trace.h"
 #include "core/graph/graph.h"
 #include "core/tensor/tensor.h"
@@ -44,37 +44,11 @@ class VariableStore {
   void Set(const std::string& name, const Tensor& value);
   [[nodiscard]] const std::map<std::string, Tensor>& tensors() const;
 
-  // ---- variables that are kept by rows
-  // Keeps variables by rows from now on, if their graph allows it (Variable::by_rows).
-  void KeepRows(const RowKeeping& options);
-  // nullptr if no variable is kept by rows.
-  [[nodiscard]] const RowKeeping* row_keeping() const { return row_keeping_.get(); }
-  // Adds a table, which other stores may share; replaces a table of the same variables.
+  // ---- tables
+  [[nodiscard]] TableStore& tables() { return tables_; }
+  [[nodiscard]] const TableStore& tables() const { return tables_; }
+  // Adds a table to tables(); its variables have no tensors from now on.
   void SetTable(std::shared_ptr<RowTable> table);
-  // Removes the table of a variable and its slots, until another is set.
-  void DropTable(const std::string& name);
-  // The table of a variable; nullptr if it is not kept by rows. The pointer stays valid when
-  // another table is set for the variable.
-  [[nodiscard]] const RowColumn* FindRows(const std::string& name) const;
-  // All tables, in order of the names of their weights.
-  [[nodiscard]] std::vector<std::shared_ptr<RowTable>> tables() const;
-
-  // ---- tables whose rows are counted (row_counts.h)
-  // Counts the rows of a table from now on; replaces its earlier counts.
-  void CountRows(CountedTable table);
-  // By the names of their weights.
-  [[nodiscard]] const std::map<std::string, CountedTable>& counted() const { return counted_; }
-
-  // ---- tables whose changed rows are tracked
-  // Tracks the rows of a table that change from now on, in addition to those already tracked.
-  void NoteChanges(NotedTable table);
-  // By the names of their weights.
-  [[nodiscard]] const std::map<std::string, NotedTable>& noted() const { return noted_; }
-
-  // ---- for programs that update tables by rows
-  // nullptr if the variable's table is not watched. The pointer stays valid when the table is
-  // watched again.
-  [[nodiscard]] const RowWatch* FindWatch(const std::string& name) const;
   // Ends a step: if it was applied, counts the rows that it used and resets forgotten rows to their
   // initial values.
   void EndStep(bool applied);
@@ -99,15 +73,9 @@ class VariableStore {
   }
 
  private:
-  void ForgetRow(const RowVariable& variable, int64_t width, int64_t row);
-
   mutable std::map<std::string, Tensor> tensors_;
   std::map<std::string, uint64_t> versions_;
-  std::shared_ptr<const RowKeeping> row_keeping_;
-  std::map<std::string, RowColumn> columns_;
-  std::map<std::string, CountedTable> counted_;
-  std::map<std::string, NotedTable> noted_;
-  std::map<std::string, RowWatch> watches_;
+  TableStore tables_;
   std::shared_ptr<VariableHolder> holder_;
   std::function<void(const std::string& name)> tell_others_;
   mutable std::set<std::string> away_;  // the holder's value is the newest

@@ -57,7 +57,7 @@ PlannedRun PlanTraining(const PlanArgs& args) {
   std::optional<SavedState> newest;
   if (model_dir) newest = LoadNewest(*model_dir, args.home.log);
   VariableStore variables;
-  variables.KeepRows(KeepingOfPlan(args));
+  variables.tables().KeepRows(KeepingOfPlan(args));
   if (newest) {
     run.checkpoint = newest->prefix;
     run.position = newest->resume.position;
@@ -90,7 +90,7 @@ MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
   const EstimatorContext context = ContextOf(args);
   VariableStore variables;
   if (args.home.backends().device.keeps_rows()) {
-    variables.KeepRows(KeepingOfPlan(args));
+    variables.tables().KeepRows(KeepingOfPlan(args));
     (void)MakeTables(*run.model->graph, 0, variables);
   }
   TrainStep step(

@@ -38,7 +38,7 @@ class Bench {
                .stream = args.stream,
                .model = run.model}) {
     if (args.home.backends().device.keeps_rows()) {
-      variables_.KeepRows(KeepingOf(args.options.embeddings));
+      variables_.tables().KeepRows(KeepingOf(args.options.embeddings));
     }
     InitializeVariables(args.home.backend, *run.model->graph, Which::kAll, kSeed, variables_);
   }

@@ -17,7 +17,7 @@ class ProgramVariables {
   // nullptr: it is not kept by rows.
   [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const { return RowsOf(NameOf(handle)); }
   [[nodiscard]] const RowColumn* RowsOf(const std::string& name) const {
-    return store_.FindRows(name);
+    return store_.tables().Find(name);
   }
   // A lookup that needs rows which other processes own (row_owners.h), or would in a group.
   [[nodiscard]] bool AsksForRows(const Node& node) const {
@@ -30,7 +30,7 @@ class ProgramVariables {
   }
   // nullptr: its updates are not counted.
   [[nodiscard]] const RowWatch* WatchOf(const Node& handle) const {
-    return store_.FindWatch(NameOf(handle));
+    return store_.tables().FindWatch(NameOf(handle));
   }
   // One that nobody set is zeros. The address is good for the life of the program: the store keeps
   // it unless shape or dtype change, and a program of another shape is another program.

@@ -46,7 +46,7 @@
 #include <set>
 #include <utility>
 
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 #include "core/base/process/files.h"
 #include "core/base/process/mounted.h"
 #include "core/estimator/checkpoint/rows/row_entries.h"
@@ -152,7 +152,8 @@ void Saver::RecoverBase(const std::string& restored, bool is_extra) {
 
 std::optional<IncrementBase> Saver::BaseFor(const std::string& prefix,
                                             const ResumePoint& resume) const {
-  if (!base_ || base_->prefix == prefix || args_.variables.noted().empty()) return std::nullopt;
+  if (!base_ || base_->prefix == prefix || args_.variables.tables().noted().empty())
+    return std::nullopt;
   IncrementBase base = *base_;
   if (!resume.cut && prefix != last_regular_prefix()) ++base.place;
   return base.place < args_.incremental ? std::optional(base) : std::nullopt;
@@ -164,7 +165,7 @@ void Saver::NoteBase(const std::string& prefix, const ResumePoint& resume,
     base_ = base;
   } else if (args_.incremental > 1 && !layout_ && !resume.cut) {
     base_ = {.prefix = prefix, .checksum = IndexChecksum(prefix)};
-    ForgetChanges(args_.variables);
+    ForgetChanges(args_.variables.tables());
   }
 }
 
@@ -221,12 +222,12 @@ std::vector<NamedTensor> Saver::Variables(const std::optional<IncrementBase>& ba
       base ? ChangedEntries(args_.variables, *base, args_.whole_table_bytes)
            : TableEntries(args_.variables, args_.whole_table_bytes);
   std::set<std::string> by_rows;
-  for (const auto& [weights, table] : args_.variables.noted()) {
+  for (const auto& [weights, table] : args_.variables.tables().noted()) {
     if (base) by_rows.insert(table.variables.begin(), table.variables.end());
   }
   for (const auto& variable : args_.graph.variables()) {
     if (variable->local || by_rows.contains(variable->name)) continue;
-    if (args_.variables.FindRows(variable->name) != nullptr) continue;
+    if (args_.variables.tables().Find(variable->name) != nullptr) continue;
     tensors.push_back({variable->name, args_.variables.Get(variable->name)});
   }
   std::vector<std::string> large = LargeEntries(args_.graph, args_.whole_table_bytes);

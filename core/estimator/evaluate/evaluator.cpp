@@ -141,7 +141,7 @@ EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const
       order.variables.emplace(name, value);
     }
   }
-  for (const std::shared_ptr<RowTable>& table : model_.variables().tables()) {
+  for (const std::shared_ptr<RowTable>& table : model_.variables().tables().all()) {
     if (table->is_dealt_out()) order.trained.push_back(table->variables().front().name);
   }
   return order;

@@ -110,12 +110,12 @@ bool InferenceModel::Begin(const StreamSpec& stream, int64_t batch_size) {
 }
 
 void InferenceModel::KeepRows() {
-  if (variables_.row_keeping() != nullptr) return;
+  if (variables_.tables().keeping() != nullptr) return;
   if (is_spread()) {
     if (const std::optional<RowKeeping> keeping = context_.RowsKept())
-      variables_.KeepRows(*keeping);
+      variables_.tables().KeepRows(*keeping);
   } else if (context_.home.backends().device.keeps_rows()) {
-    variables_.KeepRows(KeepingOf(context_.options.embeddings));
+    variables_.tables().KeepRows(KeepingOf(context_.options.embeddings));
   }
 }
 

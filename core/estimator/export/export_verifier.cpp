@@ -195,7 +195,7 @@ class Verifier {
                                          .params = {.use_tpu = context_.options.use_tpu}});
     VariableStore variables;
     if (context_.home.backends().device.keeps_rows()) {
-      variables.KeepRows(KeepingOf(context_.options.embeddings));
+      variables.tables().KeepRows(KeepingOf(context_.options.embeddings));
     }
     RestoreVariables(saved, *model.graph, variables, nullptr, RestoreNames(model));
     CheckFinite(saved, *model.graph, variables);
@@ -231,7 +231,7 @@ class Verifier {
                           const VariableStore& variables) {
     for (const auto& variable : graph.variables()) {
       if (variable->local || !IsFloating(variable->dtype)) continue;
-      if (const RowColumn* const rows = variables.FindRows(variable->name)) {
+      if (const RowColumn* const rows = variables.tables().Find(variable->name)) {
         CheckRowsAreFinite(saved, *rows);
         continue;
       }

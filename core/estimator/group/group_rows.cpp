@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/backend/rows/row_message.h"
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 #include "core/estimator/checkpoint/rows/row_tables.h"
 
 namespace tpuest {
@@ -15,14 +15,14 @@ namespace {
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 const RowTable& TableOf(const VariableStore& store, const std::string& variable) {
-  const RowColumn* const rows = store.FindRows(variable);
+  const RowColumn* const rows = store.tables().Find(variable);
   Check(rows != nullptr, "the chief asks for rows of {}, which has none here", variable);
   return *rows->table;
 }
 
 // The tables of which others have not got their rows, in the order of their weights' names.
 std::vector<std::shared_ptr<RowTable>> Undealt(const VariableStore& store) {
-  std::vector<std::shared_ptr<RowTable>> tables = store.tables();
+  std::vector<std::shared_ptr<RowTable>> tables = store.tables().all();
   std::erase_if(tables, [](const auto& table) {
     return table->owners() == nullptr || table->is_dealt_out();
   });
@@ -93,7 +93,7 @@ class PiecesByOwner {
 // The tables of which each process has its own rows, by their weights: in all processes the same.
 std::vector<std::string> SharedTables(const VariableStore& store) {
   std::vector<std::string> tables;
-  for (const std::shared_ptr<RowTable>& table : store.tables()) {
+  for (const std::shared_ptr<RowTable>& table : store.tables().all()) {
     if (table->owners() != nullptr) tables.push_back(table->variables().front().name);
   }
   return tables;
@@ -101,8 +101,8 @@ std::vector<std::string> SharedTables(const VariableStore& store) {
 
 // What is counted and noted of a table's rows.
 std::vector<RowRecords> Watched(const VariableStore& store, const std::string& weights) {
-  const bool is_counted = store.counted().contains(weights);
-  const bool is_noted = store.noted().contains(weights);
+  const bool is_counted = store.tables().counted().contains(weights);
+  const bool is_noted = store.tables().noted().contains(weights);
   std::vector<RowRecords> watched;
   if (is_counted) watched.push_back(RowRecords::kSeen);
   if (is_counted && is_noted) watched.push_back(RowRecords::kSeenChanged);
@@ -230,7 +230,7 @@ void TakeRows(Group& group, const Graph& graph, VariableStore& store) {
   }
   MakeTables(graph, seeds, store);
   for (const auto& [name, seed] : seeds) {
-    const RowColumn* const rows = store.FindRows(name);
+    const RowColumn* const rows = store.tables().Find(name);
     Check(rows != nullptr, "{} is kept by rows in process 0, and not here", name);
     rows->table->Deal(nullptr);
     TakePieces(group, *rows->table);
@@ -242,7 +242,7 @@ void DealLines(Group& group, VariableStore& store) {
     const RowTable& table = TableOf(store, weights);
     for (const RowRecords what : Watched(store, weights)) {
       PiecesByOwner<LinesPiece> pieces(group);
-      const std::vector<int64_t> lines = OwnRecords(store, weights, what, 0, table.rows());
+      const std::vector<int64_t> lines = OwnRecords(store.tables(), weights, what, 0, table.rows());
       const size_t numbers = NumbersOfRecord(what);
       for (size_t at = 0; at < lines.size(); at += numbers) {
         if (table.IsOwn(lines[at])) continue;
@@ -251,7 +251,7 @@ void DealLines(Group& group, VariableStore& store) {
       }
       pieces.End();
     }
-    KeepOwnRecords(store, weights);
+    KeepOwnRecords(store.tables(), weights);
   }
 }
 
@@ -262,7 +262,7 @@ void TakeLines(Group& group, VariableStore& store) {
         const std::string bytes = group.Receive(0, Channel::kOrders);
         const auto lines = MessageReader(bytes).List<int64_t>();
         if (lines.empty()) break;
-        PutRecords(store, weights, what, lines);
+        PutRecords(store.tables(), weights, what, lines);
       }
     }
   }
@@ -271,15 +271,15 @@ void TakeLines(Group& group, VariableStore& store) {
 bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store) {
   MessageWriter report;
   if (const auto* const asked = std::get_if<RowRecordsOrder>(&order)) {
-    report.List(OwnRecords(store, asked->table, asked->what, asked->first, asked->count));
+    report.List(OwnRecords(store.tables(), asked->table, asked->what, asked->first, asked->count));
   } else if (const auto* const counted = std::get_if<CountLinesOrder>(&order)) {
-    report.Number(CountOwnRecords(store, counted->table, counted->what));
+    report.Number(CountOwnRecords(store.tables(), counted->table, counted->what));
   } else if (std::holds_alternative<ForgetChangesOrder>(order)) {
-    ForgetChanges(store);
+    ForgetChanges(store.tables());
     return true;
   } else if (const auto* const values = std::get_if<RowValuesOrder>(&order)) {
     const RowTable& table = TableOf(store, values->variable);
-    PutRows(report, table, store.FindRows(values->variable)->column, values->rows);
+    PutRows(report, table, store.tables().Find(values->variable)->column, values->rows);
   } else {
     return false;
   }

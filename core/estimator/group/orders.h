@@ -107,7 +107,7 @@ struct WriteShardsOrder {
   std::vector<Shard> shards;
 };
 
-// No row has changed so far (core/backend/table_records.h: ForgetChanges).
+// No row has changed so far (core/backend/rows/table_records.h: ForgetChanges).
 struct ForgetChangesOrder {};
 
 // The run is over.

@@ -44,7 +44,7 @@ std::optional<SharedEntry> EntryOf(const VariableStore& store, const std::string
   using Form = SharedEntry::Form;
   const auto find = [&](const std::optional<std::string>& variable,
                         Form form) -> std::optional<SharedEntry> {
-    const RowColumn* const rows = variable ? store.FindRows(*variable) : nullptr;
+    const RowColumn* const rows = variable ? store.tables().Find(*variable) : nullptr;
     if (rows == nullptr || rows->table->owners() == nullptr || !rows->table->is_dealt_out()) {
       return std::nullopt;
     }

@@ -96,7 +96,7 @@ std::optional<NotFiniteTensor> FirstNotFinite(const EstimatorContext& context,
   if (!saved) return std::nullopt;
   VariableStore variables;
   if (context.home.backends().device.keeps_rows()) {
-    variables.KeepRows(KeepingOf(context.options.embeddings));
+    variables.tables().KeepRows(KeepingOf(context.options.embeddings));
   }
   RestoreVariables(*saved, *model->graph, variables);
   const uint64_t seed = context.seed.value_or(saved->resume.seed.value_or(0));

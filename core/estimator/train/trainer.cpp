@@ -278,7 +278,7 @@ SavedState Trainer::Saved() const {
 
 SavedState Trainer::InMemory(const std::string& prefix) const {
   SavedState saved{.prefix = prefix, .tensors = variables_.tensors()};
-  saved.tables = variables_.tables();
+  saved.tables = variables_.tables().all();
   saved.global_step = *variables_.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   saved.resume.seed = context_.seed;
   saved.resume.seeds_by_name = context_.seeds_by_name;
@@ -325,7 +325,7 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
                          "run_config.checkpoint_format=saver");
   }
   if (!keeping) return;
-  if (variables_.row_keeping() == nullptr) variables_.KeepRows(*keeping);
+  if (variables_.tables().keeping() == nullptr) variables_.tables().KeepRows(*keeping);
   const bool has_rows =
       plan.newest && std::any_of(plan.newest->left.begin(), plan.newest->left.end(),
                                  [](const std::string& name) { return name.ends_with("-keys"); });

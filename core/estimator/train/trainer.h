@@ -46,7 +46,7 @@ class Trainer {
   }
   // The table of these weights; nullptr: it is kept whole.
   [[nodiscard]] std::shared_ptr<RowTable> Table(const std::string& name) const {
-    const RowColumn* const rows = variables_.FindRows(name);
+    const RowColumn* const rows = variables_.tables().Find(name);
     return rows == nullptr ? nullptr : rows->table;
   }
   // The contents of the run's newest checkpoint, right after it was written: they share the

@@ -105,7 +105,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
   TrainStep& step = StepFor(stream->spec());
   const std::optional<RowKeeping> keeping = context_.RowsKept();
-  if (keeping && variables_.row_keeping() == nullptr) variables_.KeepRows(*keeping);
+  if (keeping && variables_.tables().keeping() == nullptr) variables_.tables().KeepRows(*keeping);
   for (const auto& [name, value] : start.variables) {
     if (!IsSeenEntry(name)) variables_.Set(name, value);
   }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/backend/rows/row_table.h"
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 #include "core/estimator/checkpoint/rows/row_seen.h"
 #include "core/estimator/checkpoint/rows/row_tables.h"
 #include "core/io/row_names.h"
@@ -84,7 +84,7 @@ std::shared_ptr<const StreamedTensor> ValueStream(const Tensor& whole, const Key
 
 std::shared_ptr<const StreamedTensor> ValuesOf(const VariableStore& store, const std::string& name,
                                                const Keys& keys) {
-  const RowColumn* const rows = store.FindRows(name);
+  const RowColumn* const rows = store.tables().Find(name);
   return rows == nullptr ? ValueStream(store.Get(name), keys)
                          : ValueStream(rows->table, rows->column, keys);
 }
@@ -110,7 +110,7 @@ int64_t RowsAtOnce(int64_t width) {
 
 std::vector<NamedTensor> TableEntries(const VariableStore& store, int64_t whole_table_bytes) {
   std::vector<NamedTensor> entries;
-  for (const std::shared_ptr<RowTable>& table : store.tables()) {
+  for (const std::shared_ptr<RowTable>& table : store.tables().all()) {
     const bool is_whole = !IsByRows(*table, whole_table_bytes);
     Keys keys;
     if (!is_whole) {
@@ -134,13 +134,13 @@ std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const Increm
                                         int64_t whole_table_bytes) {
   std::vector<NamedTensor> entries;
   std::vector<TableVariable> variables;
-  for (const auto& [weights, table] : store.noted()) {
+  for (const auto& [weights, table] : store.tables().noted()) {
     const auto lines = [&store, &table = weights](RowRecords what) {
-      return KeysOf(AllRecords(store, table, what, 0, INT64_MAX));
+      return KeysOf(AllRecords(store.tables(), table, what, 0, INT64_MAX));
     };
     const Keys keys = lines(RowRecords::kChanged);
     entries.push_back({ChangedRowsName(weights), {}, KeyStream(keys)});
-    const RowColumn* const rows = store.FindRows(weights);
+    const RowColumn* const rows = store.tables().Find(weights);
     if (rows != nullptr && IsByRows(*rows->table, whole_table_bytes)) {
       entries.push_back({DroppedRowsName(weights), {}, KeyStream(lines(RowRecords::kDropped))});
     }
@@ -157,11 +157,11 @@ std::vector<NamedTensor> ChangedEntries(const VariableStore& store, const Increm
 }
 
 bool MayStandOn(const BundleReader& base, const VariableStore& store, int64_t whole_table_bytes) {
-  for (const auto& [weights, table] : store.noted()) {
-    const RowColumn* const rows = store.FindRows(weights);
+  for (const auto& [weights, table] : store.tables().noted()) {
+    const RowColumn* const rows = store.tables().Find(weights);
     const bool by_rows = rows != nullptr && IsByRows(*rows->table, whole_table_bytes);
     if (base.Has(RowKeysName(weights)) != by_rows) return false;
-    if (base.Has(SeenName(weights)) != store.counted().contains(weights)) return false;
+    if (base.Has(SeenName(weights)) != store.tables().counted().contains(weights)) return false;
     for (const std::string& variable : table.variables) {
       const std::string entry = by_rows ? RowValuesName(variable) : variable;
       if (!base.Has(entry) || base.RowSlicesOf(entry) > 1) return false;

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 #include "core/base/text.h"
 #include "core/estimator/checkpoint/saved/saved_entries.h"
 #include "core/io/increment.h"
@@ -23,7 +23,7 @@ constexpr int64_t kLinesAtOnce = int64_t{1} << 15;
 // The rows in as many runs as have about so many lines each.
 std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
                                                  const std::string& weights, int64_t rows) {
-  const int64_t lines = CountAllRecords(store, weights, RowRecords::kSeen);
+  const int64_t lines = CountAllRecords(store.tables(), weights, RowRecords::kSeen);
   const int64_t runs = lines / kLinesAtOnce + 1;
   return std::make_shared<StreamedTensor>(StreamedTensor{
       .dtype = DType::kInt64,
@@ -32,7 +32,7 @@ std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
         const int64_t most = rows / runs + 1;
         for (int64_t first = 0; first < rows; first += most) {
           const std::vector<int64_t> numbers =
-              AllRecords(store, weights, RowRecords::kSeen, first, most);
+              AllRecords(store.tables(), weights, RowRecords::kSeen, first, most);
           take({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(int64_t)});
         }
       }});
@@ -50,7 +50,7 @@ Tensor TensorOf(const std::vector<int64_t>& lines, int64_t numbers) {
 
 std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
-  for (const auto& [weights, table] : store.counted()) {
+  for (const auto& [weights, table] : store.tables().counted()) {
     entries.push_back({SeenName(weights), {}, SeenStream(store, weights, table.rows)});
   }
   return entries;
@@ -58,9 +58,9 @@ std::vector<NamedTensor> SeenEntries(const VariableStore& store) {
 
 std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store) {
   std::vector<NamedTensor> entries;
-  for (const auto& [weights, table] : store.counted()) {
+  for (const auto& [weights, table] : store.tables().counted()) {
     const auto lines = [&store, &of = weights, rows = table.rows](RowRecords what) {
-      return AllRecords(store, of, what, 0, rows);
+      return AllRecords(store.tables(), of, what, 0, rows);
     };
     const std::string name = SeenName(weights);
     entries.push_back(
@@ -72,7 +72,7 @@ std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store) {
 
 std::vector<std::string> SeenNames(const VariableStore& store) {
   std::vector<std::string> names;
-  for (const auto& [weights, table] : store.counted()) names.push_back(SeenName(weights));
+  for (const auto& [weights, table] : store.tables().counted()) names.push_back(SeenName(weights));
   return names;
 }
 
@@ -80,8 +80,8 @@ std::string SeenName(const std::string& table) { return std::string(kSeen) + tab
 
 std::map<std::string, Tensor> WithSeen(const VariableStore& store) {
   std::map<std::string, Tensor> all = store.tensors();
-  for (const auto& [weights, table] : store.counted()) {
-    if (IsShared(store, weights)) continue;
+  for (const auto& [weights, table] : store.tables().counted()) {
+    if (IsShared(store.tables(), weights)) continue;
     const NamedTensor entry{SeenName(weights), {}, SeenStream(store, weights, table.rows)};
     Tensor numbers(DType::kInt64, entry.streamed->shape);
     auto* to = static_cast<char*>(numbers.raw());

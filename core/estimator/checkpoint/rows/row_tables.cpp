@@ -150,10 +150,10 @@ std::vector<TableVariables> TablesOf(const Graph& graph) {
 
 std::set<std::string> MakeTables(const Graph& graph, uint64_t seed, VariableStore& store) {
   std::set<std::string> names;
-  if (store.row_keeping() == nullptr) return names;
+  if (store.tables().keeping() == nullptr) return names;
   for (const TableVariables& variables : TablesOf(graph)) {
-    store.DropTable(variables.front()->name);
-    const std::shared_ptr<RowTable> table = NewTable(variables, seed, *store.row_keeping());
+    store.tables().Drop(variables.front()->name);
+    const std::shared_ptr<RowTable> table = NewTable(variables, seed, *store.tables().keeping());
     if (table == nullptr) continue;
     store.SetTable(table);
     AddNames(*table, names);
@@ -166,20 +166,20 @@ void MakeTables(const Graph& graph, const std::map<std::string, uint64_t>& seeds
   for (const TableVariables& variables : TablesOf(graph)) {
     const auto seed = seeds.find(variables.front()->name);
     if (seed == seeds.end()) continue;
-    store.DropTable(variables.front()->name);
-    store.SetTable(NewTable(variables, seed->second, *store.row_keeping()));
+    store.tables().Drop(variables.front()->name);
+    store.SetTable(NewTable(variables, seed->second, *store.tables().keeping()));
   }
 }
 
 std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph, const Names& names,
                                     VariableStore& store) {
   std::set<std::string> restored;
-  if (store.row_keeping() == nullptr || saved.objects) return restored;
+  if (store.tables().keeping() == nullptr || saved.objects) return restored;
   for (const TableVariables& variables : TablesOf(graph)) {
-    store.DropTable(variables.front()->name);
+    store.tables().Drop(variables.front()->name);
     std::shared_ptr<RowTable> table = Shared(saved, variables);
     if (table == nullptr) {
-      table = NewTable(variables, saved.resume.seed.value_or(0), *store.row_keeping());
+      table = NewTable(variables, saved.resume.seed.value_or(0), *store.tables().keeping());
       if (table == nullptr) continue;
       const bool is_shared = table->owners() != nullptr;
       if (is_shared) table->Deal(nullptr);
@@ -195,8 +195,8 @@ std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
 
 void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const SavedState& saved,
                VariableStore& store) {
-  const auto budget =
-      store.row_keeping() != nullptr ? store.row_keeping()->budget : std::make_shared<RowBudget>();
+  const auto budget = store.tables().keeping() != nullptr ? store.tables().keeping()->budget
+                                                          : std::make_shared<RowBudget>();
   for (const TableVariables& variables : TablesOf(graph)) {
     const Variable& weights = *variables.front();
     CountedTable table{.row_counts = std::make_shared<RowCounts>(weights.name, rules, budget),
@@ -209,7 +209,7 @@ void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const S
       table.variables.push_back({variable->name, draw.value_or(RowDraw())});
     }
     table.row_counts->Set(SavedRowCounts(saved, weights.name, weights.shape.dim(0)));
-    store.CountRows(std::move(table));
+    store.tables().Count(std::move(table));
   }
 }
 
@@ -227,8 +227,8 @@ void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& sto
         table.changed->Insert(row);
       }
     }
-    const auto counted = store.counted().find(table.variables.front());
-    if (counted != store.counted().end()) {
+    const auto counted = store.tables().counted().find(table.variables.front());
+    if (counted != store.tables().counted().end()) {
       auto seen = std::make_shared<RowSet>();
       if (increment != nullptr) {
         for (const int64_t row : increment->ChangedLines(SeenName(counted->first))) {
@@ -237,7 +237,7 @@ void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& sto
       }
       counted->second.row_counts->NoteChanges(std::move(seen));
     }
-    store.NoteChanges(std::move(table));
+    store.tables().NoteChanges(std::move(table));
   }
 }
 

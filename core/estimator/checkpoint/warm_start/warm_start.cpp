@@ -80,7 +80,7 @@ class Starter {
   // Writes the rows of tables that the checkpoint has as their written rows.
   void StartTables(VariableStore& store) const {
     for (const StartedRows& start : tables_) {
-      const RowColumn& rows = *store.FindRows(start.variable->name);
+      const RowColumn& rows = *store.tables().Find(start.variable->name);
       WriteRows(source_.reader(), start.source, rows, start.places);
       for (const int64_t row : start.new_rows) {
         std::vector<float> values(static_cast<size_t>(rows.table->width()));
@@ -115,7 +115,7 @@ class Starter {
 
   // The variable's rows in the checkpoint; nullopt where one of both is not kept by rows.
   [[nodiscard]] std::optional<SavedRows> RowsOf(const Variable& variable) const {
-    if (store_.FindRows(variable.name) == nullptr) return std::nullopt;
+    if (store_.tables().Find(variable.name) == nullptr) return std::nullopt;
     const std::string previous = PreviousOf(variable);
     SavedRows source{.table = {}, .variable = previous.empty() ? variable.name : previous};
     const std::string slot = variable.name.substr(variable.table.size());

@@ -144,15 +144,15 @@ TEST_CASE("a forgotten row reads as it began, of a table that is kept by rows an
   }
   const auto row_counts = std::make_shared<RowCounts>("t", rules, std::make_shared<RowBudget>());
   row_counts->Set({{.row = 3, .last_step = 6, .count = 1}, {.row = 4, .last_step = 7, .count = 1}});
-  store.CountRows(
+  store.tables().Count(
       {.row_counts = row_counts, .width = 2, .variables = {CountedWeights(FirstNumbers)}});
   store.Set("global_step", Tensor::Scalar<int64_t>(7));
-  CHECK(store.FindWatch("t")->counts);
-  CHECK(store.FindWatch("u") == nullptr);
+  CHECK(store.tables().FindWatch("t")->counts);
+  CHECK(store.tables().FindWatch("u") == nullptr);
   store.EndStep(false);
   store.EndStep(true);
   std::vector<float> rows(4);
-  if (const RowColumn* const kept = store.FindRows("t")) {
+  if (const RowColumn* const kept = store.tables().Find("t")) {
     kept->table->ReadRange(0, 3, 2, rows.data());
   } else {
     std::copy_n(store.Get("t").data<float>() + 6, 4, rows.data());

@@ -8,7 +8,7 @@
 
 #include "core/backend/rows/row_counts.h"
 #include "core/backend/rows/row_set.h"
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 #include "tests/core/backend/cpu/exchange/other_process.h"
 #include "tests/core/backend/rows/numbered_rows.h"
 
@@ -25,8 +25,8 @@ struct TwoStores {
     Keep(chief, std::make_shared<OtherProcess>(deal, 0, &worker), layout);
   }
 
-  [[nodiscard]] RowTable& own() const { return *chief.FindRows("t")->table; }
-  [[nodiscard]] RowTable& theirs() const { return *worker.FindRows("t")->table; }
+  [[nodiscard]] RowTable& own() const { return *chief.tables().Find("t")->table; }
+  [[nodiscard]] RowTable& theirs() const { return *worker.tables().Find("t")->table; }
   // Hands what the chief's table has of the worker's rows over.
   void Deal() const {
     theirs().Deal(nullptr);
@@ -42,7 +42,7 @@ struct TwoStores {
  private:
   static void Keep(VariableStore& store, std::shared_ptr<RowOwners> owners, RowLayout layout) {
     RowKeeping keeping{.layout = layout, .owners = std::move(owners), .least_shared = 0};
-    store.KeepRows(keeping);
+    store.tables().KeepRows(keeping);
     store.SetTable(std::make_shared<RowTable>(kSharedRows, kSharedWidth, Numbered(), keeping));
     CountedTable counted{
         .row_counts = std::make_shared<RowCounts>(
@@ -51,8 +51,9 @@ struct TwoStores {
         .width = kSharedWidth,
         .variables = Numbered()};
     counted.row_counts->NoteChanges(std::make_shared<RowSet>());
-    store.CountRows(std::move(counted));
-    store.NoteChanges({.changed = std::make_shared<RowSet>(), .variables = {"t", "t/Adagrad"}});
+    store.tables().Count(std::move(counted));
+    store.tables().NoteChanges(
+        {.changed = std::make_shared<RowSet>(), .variables = {"t", "t/Adagrad"}});
   }
 };
 
@@ -120,38 +121,41 @@ TEST_CASE("what is counted and noted of rows is dealt out with them, and the chi
   TwoStores two(RowDeal::kMod, RowLayout::kIndex);
   const float values[] = {1, 2};
   two.own().Write(0, 3, values);
-  PutRecords(two.chief, "t", RowRecords::kSeen, std::vector<int64_t>{2, 1, 5, 0, 3, 4, 6, 1});
-  PutRecords(two.chief, "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
-  PutRecords(two.chief, "t", RowRecords::kSeenGone, std::vector<int64_t>{8});
-  PutRecords(two.chief, "t", RowRecords::kChanged, std::vector<int64_t>{3, 5, 8});
+  PutRecords(two.chief.tables(), "t", RowRecords::kSeen,
+             std::vector<int64_t>{2, 1, 5, 0, 3, 4, 6, 1});
+  PutRecords(two.chief.tables(), "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
+  PutRecords(two.chief.tables(), "t", RowRecords::kSeenGone, std::vector<int64_t>{8});
+  PutRecords(two.chief.tables(), "t", RowRecords::kChanged, std::vector<int64_t>{3, 5, 8});
   std::map<RowRecords, std::vector<int64_t>> before;
   for (const RowRecords what :
        {RowRecords::kWritten, RowRecords::kChanged, RowRecords::kDropped, RowRecords::kSeen,
         RowRecords::kSeenChanged, RowRecords::kSeenGone}) {
-    before[what] = OwnRecords(two.chief, "t", what, 0, kSharedRows);
+    before[what] = OwnRecords(two.chief.tables(), "t", what, 0, kSharedRows);
   }
   CHECK(before[RowRecords::kDropped] == std::vector<int64_t>{5, 8});
   CHECK(before[RowRecords::kSeenChanged] == std::vector<int64_t>{3, 4, 6, 1});
   two.Deal();
   // The worker's are those of odd rows.
-  PutRecords(two.worker, "t", RowRecords::kSeen, std::vector<int64_t>{3, 4, 6, 1});
-  PutRecords(two.worker, "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
-  PutRecords(two.worker, "t", RowRecords::kChanged, std::vector<int64_t>{3, 5});
-  KeepOwnRecords(two.chief, "t");
-  CHECK(OwnRecords(two.chief, "t", RowRecords::kSeen, 0, kSharedRows) ==
+  PutRecords(two.worker.tables(), "t", RowRecords::kSeen, std::vector<int64_t>{3, 4, 6, 1});
+  PutRecords(two.worker.tables(), "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
+  PutRecords(two.worker.tables(), "t", RowRecords::kChanged, std::vector<int64_t>{3, 5});
+  KeepOwnRecords(two.chief.tables(), "t");
+  CHECK(OwnRecords(two.chief.tables(), "t", RowRecords::kSeen, 0, kSharedRows) ==
         std::vector<int64_t>{2, 1, 5, 0});
-  CHECK(OwnRecords(two.chief, "t", RowRecords::kChanged, 0, kSharedRows) ==
+  CHECK(OwnRecords(two.chief.tables(), "t", RowRecords::kChanged, 0, kSharedRows) ==
         std::vector<int64_t>{8});
   for (const auto& [what, lines] : before) {
-    CHECK(AllRecords(two.chief, "t", what, 0, kSharedRows) == lines);
+    CHECK(AllRecords(two.chief.tables(), "t", what, 0, kSharedRows) == lines);
     const auto numbers = static_cast<int64_t>(NumbersOfRecord(what));
-    CHECK(CountAllRecords(two.chief, "t", what) * numbers == static_cast<int64_t>(lines.size()));
+    CHECK(CountAllRecords(two.chief.tables(), "t", what) * numbers ==
+          static_cast<int64_t>(lines.size()));
   }
-  CHECK(AllRecords(two.chief, "t", RowRecords::kSeen, 3, 1) == std::vector<int64_t>{3, 4, 6, 1});
-  ForgetChanges(two.chief);
-  CHECK(AllRecords(two.chief, "t", RowRecords::kChanged, 0, kSharedRows).empty());
-  CHECK(AllRecords(two.chief, "t", RowRecords::kSeenChanged, 0, kSharedRows).empty());
-  CHECK(CountAllRecords(two.chief, "t", RowRecords::kSeen) == 2);
+  CHECK(AllRecords(two.chief.tables(), "t", RowRecords::kSeen, 3, 1) ==
+        std::vector<int64_t>{3, 4, 6, 1});
+  ForgetChanges(two.chief.tables());
+  CHECK(AllRecords(two.chief.tables(), "t", RowRecords::kChanged, 0, kSharedRows).empty());
+  CHECK(AllRecords(two.chief.tables(), "t", RowRecords::kSeenChanged, 0, kSharedRows).empty());
+  CHECK(CountAllRecords(two.chief.tables(), "t", RowRecords::kSeen) == 2);
 }
 
 TEST_CASE("an array that is dealt has room for the rows of its process alone, and keeps them") {

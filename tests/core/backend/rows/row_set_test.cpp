@@ -37,10 +37,10 @@ TEST_CASE("a row that is forgotten has changed") {
   const RowDraw zeros = [](std::span<const uint64_t> firsts, int64_t n, float* to) {
     std::fill_n(to, static_cast<int64_t>(firsts.size()) * n, 0.0F);
   };
-  store.CountRows({.row_counts = row_counts, .width = 1, .variables = {{"t", zeros}}});
+  store.tables().Count({.row_counts = row_counts, .width = 1, .variables = {{"t", zeros}}});
   const auto changed = std::make_shared<RowSet>();
-  store.NoteChanges({.changed = changed, .variables = {"t"}});
-  CHECK(store.FindWatch("t")->row_counts == row_counts);
+  store.tables().NoteChanges({.changed = changed, .variables = {"t"}});
+  CHECK(store.tables().FindWatch("t")->row_counts == row_counts);
   store.EndStep(/*applied=*/true);
   CHECK(changed->Sorted() == std::vector<int64_t>{3});
 }

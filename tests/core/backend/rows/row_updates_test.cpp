@@ -37,7 +37,7 @@ struct TwoTables {
   std::vector<Node*> updates;
 
   TwoTables() {
-    variables.KeepRows({});
+    variables.tables().KeepRows({});
     for (const std::string name : {"first", "second"}) {
       std::vector<RowVariable> rows = Numbered();
       rows.resize(1);
@@ -65,7 +65,7 @@ struct TwoTables {
                                      variables);
   }
   [[nodiscard]] float First(const std::string& name, int64_t row) const {
-    const RowColumn& rows = *variables.FindRows(name);
+    const RowColumn& rows = *variables.tables().Find(name);
     float values_of[kTableWidth] = {};
     rows.table->ReadRange(rows.column, row, 1, values_of);
     return values_of[0];
@@ -113,7 +113,8 @@ TEST_CASE("of rows that are filled up those are updated that are there, step aft
         const auto moved = sums.find(row);
         CHECK(tables.First(name, row) == begin - (moved == sums.end() ? 0 : moved->second));
       }
-      CHECK(tables.variables.FindRows(name)->table->written() == static_cast<int64_t>(sums.size()));
+      CHECK(tables.variables.tables().Find(name)->table->written() ==
+            static_cast<int64_t>(sums.size()));
     }
   }
 }
@@ -138,7 +139,8 @@ TEST_CASE("a row that would not be finite takes back what a step wrote of all ta
   CHECK(result.not_finite == "first");
   CHECK(tables.First("second", 22) == before);
   for (const std::string name : {"first", "second"}) {
-    CHECK(tables.variables.FindRows(name)->table->written() == static_cast<int64_t>(sums.size()));
+    CHECK(tables.variables.tables().Find(name)->table->written() ==
+          static_cast<int64_t>(sums.size()));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/backend/rows/row_table.h"
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 
 namespace tpuest {
 
@@ -20,19 +20,19 @@ class OtherProcess final : public RowOwners {
   [[nodiscard]] std::vector<int64_t> Records(const std::string& table, RowRecords what,
                                              int64_t first, int64_t n) override {
     if (other_ == nullptr) return {};
-    return OwnRecords(*other_, table, what, first, n);
+    return OwnRecords(other_->tables(), table, what, first, n);
   }
   [[nodiscard]] int64_t CountRecords(const std::string& table, RowRecords what) override {
-    return other_ == nullptr ? 0 : CountOwnRecords(*other_, table, what);
+    return other_ == nullptr ? 0 : CountOwnRecords(other_->tables(), table, what);
   }
   void ForgetChanges() override {
-    if (other_ != nullptr) tpuest::ForgetChanges(*other_);
+    if (other_ != nullptr) tpuest::ForgetChanges(other_->tables());
   }
   [[nodiscard]] std::vector<bool> Read(const std::string& variable, int64_t /*table_rows*/,
                                        std::span<const int64_t> rows, int64_t /*width*/,
                                        float* to) override {
     if (other_ == nullptr) return std::vector<bool>(rows.size());
-    const RowColumn& theirs = *other_->FindRows(variable);
+    const RowColumn& theirs = *other_->tables().Find(variable);
     const RemoteRows found = theirs.table->RowsFor(theirs.column, {rows.begin(), rows.end()});
     std::copy(found.values.begin(), found.values.end(), to);
     return {found.written.begin(), found.written.end()};

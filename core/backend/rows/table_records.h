@@ -1,8 +1,8 @@
 #pragma once
-// Per-row metadata of the tables in a store, as records (RowRecords): the form in which checkpoints
+// Per-row metadata of tables, as records (RowRecords): the form in which checkpoints
 // hold it and the processes of a group exchange it.
 //
-//   OwnRecords(store, "t", kSeen, 0, 100)  ──▶  {3, 2, 17, 1,   8, 1, 17, 0}    rows 3 and 8
+//   OwnRecords(tables, "t", kSeen, 0, 100)  ──▶  {3, 2, 17, 1,   8, 1, 17, 0}    rows 3 and 8
 //   AllRecords, in the chief                    the same with those of the other processes
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/backend/backend.h"
 #include "core/backend/rows/row_owners.h"
+#include "core/backend/rows/table_store.h"
 
 namespace tpuest {
 
@@ -22,30 +22,28 @@ namespace tpuest {
                                                  std::span<const int64_t> b);
 
 // Whether several processes share the table.
-[[nodiscard]] bool IsShared(const VariableStore& store, const std::string& weights);
+[[nodiscard]] bool IsShared(const TableStore& tables, const std::string& weights);
 
 // The records of this process for rows first .. first + n - 1 of a table, in ascending order of
 // rows. `what` decides whether they come from the table, from its changed rows or from its row
 // counts.
-[[nodiscard]] std::vector<int64_t> OwnRecords(const VariableStore& store,
-                                              const std::string& weights, RowRecords what,
-                                              int64_t first, int64_t n);
-[[nodiscard]] int64_t CountOwnRecords(const VariableStore& store, const std::string& weights,
+[[nodiscard]] std::vector<int64_t> OwnRecords(const TableStore& tables, const std::string& weights,
+                                              RowRecords what, int64_t first, int64_t n);
+[[nodiscard]] int64_t CountOwnRecords(const TableStore& tables, const std::string& weights,
                                       RowRecords what);
 // The same, including the records of the other processes that share the table.
-[[nodiscard]] std::vector<int64_t> AllRecords(const VariableStore& store,
-                                              const std::string& weights, RowRecords what,
-                                              int64_t first, int64_t n);
-[[nodiscard]] int64_t CountAllRecords(const VariableStore& store, const std::string& weights,
+[[nodiscard]] std::vector<int64_t> AllRecords(const TableStore& tables, const std::string& weights,
+                                              RowRecords what, int64_t first, int64_t n);
+[[nodiscard]] int64_t CountAllRecords(const TableStore& tables, const std::string& weights,
                                       RowRecords what);
 
 // Adds another process's records of row counts or changed rows.
-void PutRecords(VariableStore& store, const std::string& weights, RowRecords what,
+void PutRecords(TableStore& tables, const std::string& weights, RowRecords what,
                 std::span<const int64_t> lines);
 // Drops the records of rows that this process does not own.
-void KeepOwnRecords(VariableStore& store, const std::string& weights);
+void KeepOwnRecords(TableStore& tables, const std::string& weights);
 
 // Forgets which rows have changed; in the chief, also in the other processes.
-void ForgetChanges(VariableStore& store);
+void ForgetChanges(TableStore& tables);
 
 }  // namespace tpuest

@@ -1,4 +1,4 @@
-#include "core/backend/table_records.h"
+#include "core/backend/rows/table_records.h"
 
 #include <algorithm>
 #include <array>
@@ -11,15 +11,15 @@
 namespace tpuest {
 namespace {
 
-const RowTable& TableOf(const VariableStore& store, const std::string& weights) {
-  const RowColumn* const rows = store.FindRows(weights);
+const RowTable& TableOf(const TableStore& tables, const std::string& weights) {
+  const RowColumn* const rows = tables.Find(weights);
   Check(rows != nullptr, "{} is not kept by rows", weights);
   return *rows->table;
 }
 
 // nullptr: no other process has rows of it.
-RowOwners* OwnersOf(const VariableStore& store, const std::string& weights) {
-  const RowColumn* const rows = store.FindRows(weights);
+RowOwners* OwnersOf(const TableStore& tables, const std::string& weights) {
+  const RowColumn* const rows = tables.Find(weights);
   return rows == nullptr ? nullptr : rows->table->owners().get();
 }
 
@@ -65,24 +65,24 @@ std::vector<int64_t> MergedRecords(RowRecords what, std::span<const int64_t> a,
   return merged;
 }
 
-bool IsShared(const VariableStore& store, const std::string& weights) {
-  return OwnersOf(store, weights) != nullptr;
+bool IsShared(const TableStore& tables, const std::string& weights) {
+  return OwnersOf(tables, weights) != nullptr;
 }
 
-std::vector<int64_t> OwnRecords(const VariableStore& store, const std::string& weights,
+std::vector<int64_t> OwnRecords(const TableStore& tables, const std::string& weights,
                                 RowRecords what, int64_t first, int64_t n) {
-  const auto changed = [&] { return store.noted().at(weights).changed->Sorted(first, n); };
+  const auto changed = [&] { return tables.noted().at(weights).changed->Sorted(first, n); };
   const auto row_counts = [&]() -> const RowCounts& {
-    return *store.counted().at(weights).row_counts;
+    return *tables.counted().at(weights).row_counts;
   };
   switch (what) {
     case RowRecords::kWritten:
-      return TableOf(store, weights).OwnRows(first, n);
+      return TableOf(tables, weights).OwnRows(first, n);
     case RowRecords::kChanged:
       return changed();
     case RowRecords::kDropped: {
       std::vector<int64_t> rows = changed();
-      const RowTable& table = TableOf(store, weights);
+      const RowTable& table = TableOf(tables, weights);
       std::erase_if(rows, [&](int64_t row) { return table.IsWritten(row); });
       return rows;
     }
@@ -96,43 +96,43 @@ std::vector<int64_t> OwnRecords(const VariableStore& store, const std::string& w
   return {};
 }
 
-int64_t CountOwnRecords(const VariableStore& store, const std::string& weights, RowRecords what) {
+int64_t CountOwnRecords(const TableStore& tables, const std::string& weights, RowRecords what) {
   if (what == RowRecords::kSeen) {
-    return static_cast<int64_t>(store.counted().at(weights).row_counts->size());
+    return static_cast<int64_t>(tables.counted().at(weights).row_counts->size());
   }
-  const std::vector<int64_t> lines = OwnRecords(store, weights, what, 0, INT64_MAX);
+  const std::vector<int64_t> lines = OwnRecords(tables, weights, what, 0, INT64_MAX);
   return static_cast<int64_t>(lines.size() / NumbersOfRecord(what));
 }
 
-std::vector<int64_t> AllRecords(const VariableStore& store, const std::string& weights,
+std::vector<int64_t> AllRecords(const TableStore& tables, const std::string& weights,
                                 RowRecords what, int64_t first, int64_t n) {
-  std::vector<int64_t> own = OwnRecords(store, weights, what, first, n);
-  RowOwners* const owners = OwnersOf(store, weights);
+  std::vector<int64_t> own = OwnRecords(tables, weights, what, first, n);
+  RowOwners* const owners = OwnersOf(tables, weights);
   if (owners == nullptr) return own;
   return MergedRecords(what, own, owners->Records(weights, what, first, n));
 }
 
-int64_t CountAllRecords(const VariableStore& store, const std::string& weights, RowRecords what) {
-  RowOwners* const owners = OwnersOf(store, weights);
-  return CountOwnRecords(store, weights, what) +
+int64_t CountAllRecords(const TableStore& tables, const std::string& weights, RowRecords what) {
+  RowOwners* const owners = OwnersOf(tables, weights);
+  return CountOwnRecords(tables, weights, what) +
          (owners == nullptr ? 0 : owners->CountRecords(weights, what));
 }
 
-void PutRecords(VariableStore& store, const std::string& weights, RowRecords what,
+void PutRecords(TableStore& tables, const std::string& weights, RowRecords what,
                 std::span<const int64_t> lines) {
   const size_t numbers = NumbersOfRecord(what);
   for (; lines.size() >= numbers; lines = lines.subspan(numbers)) {
     switch (what) {
       case RowRecords::kSeen:
-        store.counted().at(weights).row_counts->Put(
+        tables.counted().at(weights).row_counts->Put(
             RowCount::Of(lines.first<RowCount::kNumbers>()));
         break;
       case RowRecords::kSeenChanged:
       case RowRecords::kSeenGone:
-        store.counted().at(weights).row_counts->changed()->Insert(lines[0]);
+        tables.counted().at(weights).row_counts->changed()->Insert(lines[0]);
         break;
       case RowRecords::kChanged:
-        store.noted().at(weights).changed->Insert(lines[0]);
+        tables.noted().at(weights).changed->Insert(lines[0]);
         break;
       case RowRecords::kWritten:
       case RowRecords::kDropped:
@@ -141,21 +141,21 @@ void PutRecords(VariableStore& store, const std::string& weights, RowRecords wha
   }
 }
 
-void KeepOwnRecords(VariableStore& store, const std::string& weights) {
-  const RowTable& table = TableOf(store, weights);
+void KeepOwnRecords(TableStore& tables, const std::string& weights) {
+  const RowTable& table = TableOf(tables, weights);
   const auto is_own = [&](int64_t row) { return table.IsOwn(row); };
-  const auto counted = store.counted().find(weights);
-  if (counted != store.counted().end()) counted->second.row_counts->KeepIf(is_own);
-  const auto noted = store.noted().find(weights);
-  if (noted != store.noted().end()) noted->second.changed->KeepIf(is_own);
+  const auto counted = tables.counted().find(weights);
+  if (counted != tables.counted().end()) counted->second.row_counts->KeepIf(is_own);
+  const auto noted = tables.noted().find(weights);
+  if (noted != tables.noted().end()) noted->second.changed->KeepIf(is_own);
 }
 
-void ForgetChanges(VariableStore& store) {
-  for (const auto& [weights, table] : store.noted()) table.changed->Clear();
-  for (const auto& [weights, table] : store.counted()) {
+void ForgetChanges(TableStore& tables) {
+  for (const auto& [weights, table] : tables.noted()) table.changed->Clear();
+  for (const auto& [weights, table] : tables.counted()) {
     if (table.row_counts->changed() != nullptr) table.row_counts->changed()->Clear();
   }
-  const RowKeeping* const keeping = store.row_keeping();
+  const RowKeeping* const keeping = tables.keeping();
   RowOwners* const owners = keeping == nullptr ? nullptr : keeping->owners.get();
   if (owners != nullptr && owners->rank() == 0) owners->ForgetChanges();
 }
