@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """terminal [--all] [PAGE...]: what the pages show of a terminal is what tpuest says.
 
-Runs the commands of each block below a line `<!-- tests/jobs/terminal.py -->`, those of a page in one
-folder with the jobs of configs/ in it, with the tpuest on the PATH, and compares what they say with
-what stands there: "..." is any lines or a part of one, a number any number, and a command without
-lines may say anything. `<!-- tests/jobs/terminal.py: COMMAND -->` makes ready what the block needs;
-ROOT is the tree there. --all takes each block that begins with `$ tpuest`. Exit code 1, and both,
-where they differ.
+Runs the commands of each block below a line `<!-- tests/jobs/terminal.py -->` with the tpuest on the
+PATH, and compares their output with the block: "..." is any lines or a part of one, a number any
+number, and a command without lines may print anything. The commands of a page run in one folder, which
+has a copy of configs/. `<!-- tests/jobs/terminal.py: COMMAND -->` prepares what the block needs, with
+the tree in ROOT; `<!-- tests/jobs/terminal.py: > FILE -->` writes the block to FILE instead of running
+it. --all takes each block that begins with `$ tpuest`. If they differ, it prints both and exits with
+code 1.
 """
 
 import os
@@ -24,7 +25,7 @@ NUMBER = f"(?:{PLAIN_NUMBER})"
 
 
 def blocks(page, every):
-    """The blocks of a page: (line, what makes it ready, lines)."""
+    """The blocks of a page: (line, what prepares it, lines)."""
     found, block, mark = [], None, None
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if line.startswith("```"):
@@ -90,6 +91,9 @@ def check(page, every, folder):
     faults = []
     shutil.copytree(ROOT / "configs", folder / "configs")
     for line, ready, lines in blocks(page, every):
+        if ready and ready.startswith("> "):
+            (folder / ready[2:]).write_text("\n".join(lines) + "\n")
+            continue
         if ready:
             run(ready, folder)
         for command, shown in commands(lines):
