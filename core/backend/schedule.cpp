@@ -62,33 +62,27 @@ struct When {
   auto operator<=>(const When&) const = default;
 };
 
-class Scheduler {
- public:
-  Scheduler(const BoundGraph& bound, const ScheduleOptions& options)
-      : bound_(bound), options_(options), graph_(*bound.graph) {}
+bool IsAmong(const std::vector<bool>& ids, const Node& node) {
+  const auto id = static_cast<size_t>(node.id());
+  return id < ids.size() && ids[id];
+}
 
-  Schedule Run() {
-    const size_t n = graph_.nodes().size();
-    schedule_.nodes.resize(n);
-    when_.resize(n);
+// Finds what runs on blocks of rows, on replicas or once.
+class LevelFinder {
+ public:
+  // Fills the blocks of the schedule, and level and rows of each node.
+  LevelFinder(const BoundGraph& bound, const ScheduleOptions& options, Schedule& schedule)
+      : bound_(bound), options_(options), graph_(*bound.graph), schedule_(schedule) {
+    schedule_.nodes.resize(graph_.nodes().size());
     FindRows();
-    std::vector<Value> fetches = bound_.fetches;
-    if (bound_.guard.valid()) fetches.push_back(bound_.guard);
-    const std::vector<char> needed = NeededNodes(graph_, fetches, bound_.targets, {});
-    FindAsked();
     // What is not needed is placed too: a constant shape may have been folded from its rows.
-    for (const auto& node : graph_.nodes()) {
-      At(*node).needed = needed[static_cast<size_t>(node->id())] != 0;
-      PlaceNode(*node);
-    }
-    PlaceUpdates();
-    CollectPhases();
-    return std::move(schedule_);
+    for (const auto& node : graph_.nodes()) PlaceNode(*node);
   }
+
+  [[nodiscard]] bool has_heavy_rows() const { return heavy_; }
 
  private:
   NodeSchedule& At(const Node& node) { return schedule_.nodes[static_cast<size_t>(node.id())]; }
-  When& WhenOf(const Node& node) { return when_[static_cast<size_t>(node.id())]; }
 
   // Finds the batch that is cut, of which there is one a program, and divides it evenly: 130 rows
   // are blocks of 44, 44 and 42 and not of 64, 64 and 2, so that no thread waits for a block much
@@ -125,20 +119,6 @@ class Scheduler {
       if (!node->HasAttr(kRecomputed)) flops += FlopsOf(*node);
     }
     return flops / schedule_.batch_rows >= kHeavyRowFlops;
-  }
-
-  // Which lookups ask, and what they look at.
-  void FindAsked() {
-    asks_ = heavy_ ? options_.may_ask : options_.asks;
-    std::vector<Value> asked;
-    for (const auto& node : graph_.nodes()) {
-      if (IsAmong(asks_, *node)) asked.push_back(node->input(1));
-    }
-    if (!asked.empty()) is_asked_ = NeededNodes(graph_, asked, {}, {});
-  }
-  // The time at which a node's wave begins for it.
-  [[nodiscard]] int FirstTime(const Node& node) const {
-    return is_asked_.empty() || is_asked_[static_cast<size_t>(node.id())] != 0 ? 0 : 1;
   }
 
   // True for a constant that was folded from the shape of something cut and still counts its rows.
@@ -191,7 +171,6 @@ class Scheduler {
           .At(node.origin());
     }
     if (plan.rows == Rows::kWhole) plan.result_level = plan.level;
-    PlaceInTime(node);
   }
 
   Level LevelOfFeed(const Node& node) {
@@ -218,8 +197,87 @@ class Scheduler {
     }
   }
 
+  const BoundGraph& bound_;
+  const ScheduleOptions& options_;
+  const Graph& graph_;
+  Schedule& schedule_;
+  bool heavy_ = false;  // rows
+};
+
+int64_t RowBytes(const Value& value, int64_t batch_rows) {
+  if (value.dtype() == DType::kString || value.dtype() == DType::kResource) return 0;
+  return value.shape().elements() / batch_rows * static_cast<int64_t>(SizeOf(value.dtype()));
+}
+
+// How many of a block's heavy rows these nodes compute at a time. What is computed again does not
+// count, as above.
+int64_t RowsOfRun(const std::vector<Node*>& nodes, const Schedule& schedule) {
+  int64_t largest = 1;
+  for (const Node* const node : nodes) {
+    if (node->HasAttr(kRecomputed)) continue;
+    const NodeSchedule& plan = schedule.nodes[static_cast<size_t>(node->id())];
+    const auto add = [&](const Value& value) {
+      largest = std::max(largest, RowBytes(value, schedule.batch_rows));
+    };
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      if (plan.cut_inputs[i]) add(node->inputs()[i]);
+    }
+    for (int i = 0; i < node->outputs() && plan.rows == Rows::kEach; ++i) {
+      add({const_cast<Node*>(node), i});
+    }
+  }
+  const int64_t most = std::clamp<int64_t>(kRunBytes / largest, 1, schedule.block_rows);
+  const int64_t runs = (schedule.block_rows + most - 1) / most;
+  return (schedule.block_rows + runs - 1) / runs;
+}
+
+// Finds the wave and the time of each node, and collects the phases.
+class PhaseFinder {
+ public:
+  // The levels of the schedule are found.
+  PhaseFinder(const BoundGraph& bound, const ScheduleOptions& options, bool has_heavy_rows,
+              Schedule& schedule)
+      : bound_(bound),
+        options_(options),
+        graph_(*bound.graph),
+        asks_(has_heavy_rows ? options.may_ask : options.asks),
+        has_heavy_rows_(has_heavy_rows),
+        schedule_(schedule),
+        when_(graph_.nodes().size()) {}
+
+  void Run() {
+    std::vector<Value> fetches = bound_.fetches;
+    if (bound_.guard.valid()) fetches.push_back(bound_.guard);
+    const std::vector<char> needed = NeededNodes(graph_, fetches, bound_.targets, {});
+    FindAsked();
+    for (const auto& node : graph_.nodes()) {
+      At(*node).needed = needed[static_cast<size_t>(node->id())] != 0;
+      PlaceInTime(*node);
+    }
+    PlaceUpdates();
+    CollectPhases();
+  }
+
+ private:
+  NodeSchedule& At(const Node& node) { return schedule_.nodes[static_cast<size_t>(node.id())]; }
+  When& WhenOf(const Node& node) { return when_[static_cast<size_t>(node.id())]; }
+
+  // What the lookups that ask look at.
+  void FindAsked() {
+    std::vector<Value> asked;
+    for (const auto& node : graph_.nodes()) {
+      if (IsAmong(asks_, *node)) asked.push_back(node->input(1));
+    }
+    if (!asked.empty()) is_asked_ = NeededNodes(graph_, asked, {}, {});
+  }
+  // The time at which a node's wave begins for it.
+  [[nodiscard]] int FirstTime(const Node& node) const {
+    return is_asked_.empty() || is_asked_[static_cast<size_t>(node.id())] != 0 ? 0 : 1;
+  }
+
   // A source without control inputs stands in no phase; a read that waits for something does.
   void PlaceInTime(Node& node) {
+    if (node.op().source == ValueSource::kFeed) return;
     if (IsSource(node) && node.control_inputs().empty()) return;
     NodeSchedule& plan = At(node);
     When when{0, FirstTime(node), plan.level};
@@ -259,11 +317,6 @@ class Scheduler {
     const bool later =
         plan.result_level > when.level || (strictly && plan.result_level == Level::kGlobal);
     when.time = std::max(when.time, there.time + (later ? 1 : 0));
-  }
-
-  static bool IsAmong(const std::vector<bool>& ids, const Node& node) {
-    const auto id = static_cast<size_t>(node.id());
-    return id < ids.size() && ids[id];
   }
 
   // The updates of a wave run last in it. They take the time of its last phase and the highest
@@ -344,43 +397,20 @@ class Scheduler {
       for (const Node* const node : nodes) {
         At(*node).phase = static_cast<int>(schedule_.phases.size());
       }
-      const int64_t run_rows = when.level == Level::kBlock ? RowsOfRun(nodes) : 0;
+      const int64_t run_rows = when.level == Level::kBlock ? RunRows(nodes) : 0;
       schedule_.phases.push_back({when.level, run_rows, std::move(nodes)});
     }
   }
-
-  // How many of a block's rows these nodes compute at a time. What is computed again does not
-  // count, as above.
-  int64_t RowsOfRun(const std::vector<Node*>& nodes) {
-    if (!heavy_) return schedule_.block_rows;
-    int64_t largest = 1;
-    for (const Node* const node : nodes) {
-      if (node->HasAttr(kRecomputed)) continue;
-      const NodeSchedule& plan = At(*node);
-      for (size_t i = 0; i < node->inputs().size(); ++i) {
-        if (plan.cut_inputs[i]) largest = std::max(largest, RowBytes(node->inputs()[i]));
-      }
-      for (int i = 0; i < node->outputs() && plan.rows == Rows::kEach; ++i) {
-        largest = std::max(largest, RowBytes({const_cast<Node*>(node), i}));
-      }
-    }
-    const int64_t most = std::clamp<int64_t>(kRunBytes / largest, 1, schedule_.block_rows);
-    const int64_t runs = (schedule_.block_rows + most - 1) / most;
-    return (schedule_.block_rows + runs - 1) / runs;
-  }
-
-  [[nodiscard]] int64_t RowBytes(const Value& value) const {
-    if (value.dtype() == DType::kString || value.dtype() == DType::kResource) return 0;
-    return value.shape().elements() / schedule_.batch_rows *
-           static_cast<int64_t>(SizeOf(value.dtype()));
+  [[nodiscard]] int64_t RunRows(const std::vector<Node*>& nodes) const {
+    return has_heavy_rows_ ? RowsOfRun(nodes, schedule_) : schedule_.block_rows;
   }
 
   const BoundGraph& bound_;
   const ScheduleOptions& options_;
   const Graph& graph_;
-  Schedule schedule_;
-  bool heavy_ = false;  // rows
-  std::vector<bool> asks_;
+  const std::vector<bool>& asks_;  // lookups that ask other processes for rows
+  const bool has_heavy_rows_;
+  Schedule& schedule_;
   std::vector<char> is_asked_;  // what lookups that ask look at; empty: none asks
   std::vector<When> when_;
 };
@@ -388,7 +418,9 @@ class Scheduler {
 }  // namespace
 
 Schedule ScheduleGraph(const BoundGraph& bound, const ScheduleOptions& options) {
-  Schedule schedule = Scheduler(bound, options).Run();
+  Schedule schedule;
+  const LevelFinder levels(bound, options, schedule);
+  PhaseFinder(bound, options, levels.has_heavy_rows(), schedule).Run();
   FindStages(schedule);
   return schedule;
 }
