@@ -1,0 +1,54 @@
+#pragma once
+// The options of an input_fn as numbers.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/estimator/contract/contract.h"
+#include "data/options.h"
+#include "data/pipeline/sampler.h"
+
+namespace tpuest {
+
+// Owns the options of one input_fn and refuses what can be told to be wrong before a file is
+// touched.
+class InputSettings {
+ public:
+  // `original`: of the records; it differs from `options` where the stream is one of wrapped
+  // records (MakeWrappedInputFn). Error kUsage.
+  InputSettings(InputFnOptions options, InputFnOptions original, const std::string& name,
+                bool is_wrapped);
+
+  [[nodiscard]] const InputFnOptions& options() const { return options_; }
+  [[nodiscard]] const InputFnOptions& original() const { return original_; }
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
+
+  // Threads of a stream; `machine`: those of "auto".
+  [[nodiscard]] int Workers(int machine) const;
+  // Batches in the making or waiting; at least 1.
+  [[nodiscard]] int64_t Prefetch(int workers) const;
+  [[nodiscard]] SampleOptions Sampling(const InputContext& context) const;
+  // Whether memory keeps the records.
+  [[nodiscard]] bool IsCached() const;
+  // The file that keeps the source's records, of a stage or of `cache`.
+  [[nodiscard]] std::optional<std::string> KeptFile() const;
+  // Error kUsage where the batches that the input makes itself are not those that are asked for.
+  void CheckBatch(const InputContext& context) const;
+
+ private:
+  void CheckStages(bool is_wrapped) const;
+  void CheckOwnStages(bool is_wrapped) const;
+  void CheckBucket(const InputContext& context) const;
+  void SetCacheFile();
+  // The records of a shuffle's window; nullopt for a full permutation.
+  [[nodiscard]] std::optional<int64_t> Window() const;
+  [[nodiscard]] std::string LastStage() const;
+
+  InputFnOptions options_;
+  const InputFnOptions original_;
+  const std::string key_;
+};
+
+}  // namespace tpuest
