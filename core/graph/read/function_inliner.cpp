@@ -119,14 +119,160 @@ const std::string& FunctionName(const pb::NodeDef& node) {
   return found == node.attr().end() ? none : found->second.func().name();
 }
 
-class Inliner {
+// Input `position` of the call that the frame is of. A TPUPartitionedCall's last input is the
+// number of the core; it is past the function's arguments.
+std::string_view CallInput(const Frame& frame, int position) {
+  int at = 0;
+  for (const std::string& input : frame.call->input()) {
+    if (input.starts_with('^')) continue;
+    if (at++ == position) return input;
+  }
+  Fail("node '{}' calls the function '{}' with {} inputs, it takes {}", frame.call->name(),
+       frame.function->signature().name(), at, frame.arguments.size());
+}
+
+// `ret` maps the name of an output to a tensor of the body ("MatMul:product:0").
+std::string_view Returned(const Frame& frame, int index) {
+  const auto& outputs = frame.function->signature().output_arg();
+  if (index < 0 || index >= outputs.size()) {
+    Fail("node '{}' calls the function '{}', which has no output {}", frame.call->name(),
+         frame.function->signature().name(), index);
+  }
+  const auto found = frame.function->ret().find(outputs[index].name());
+  if (found == frame.function->ret().end()) {
+    Fail("function '{}' does not say what its output '{}' is", frame.function->signature().name(),
+         outputs[index].name());
+  }
+  return found->second;
+}
+
+// The placing ops have one input a replica, of which only one is read here; IdentityN's output i
+// is its input i.
+std::string_view PassedOn(const pb::NodeDef& node, int index) {
+  const bool placing = node.op() != "IdentityN";
+  int at = 0;
+  for (const std::string& input : node.input()) {
+    if (input.starts_with('^')) continue;
+    if (placing && at > 0) break;
+    if (at++ == index) return input;
+  }
+  if (placing &&
+      (index > 0 || NumberOf(node, node.op() == "TPUReplicatedInput" ? "N" : "num_replicas") > 1)) {
+    Fail("node '{}' ({}) is of more than one replica, which is not read here", node.name(),
+         node.op());
+  }
+  Fail("node '{}' ({}) has no input {}", node.name(), node.op(), index);
+}
+
+// Attributes of a function's nodes may be the call's ("T: $T"): they are found in the call itself
+// where its op is the function's name, else in the attribute "f".
+void FillPlaceholders(const Frame& frame, pb::NodeDef& out) {
+  for (auto& [name, value] : *out.mutable_attr()) {
+    if (value.value_case() != pb::AttrValue::kPlaceholder) continue;
+    const auto& direct = frame.call->attr();
+    const auto f = direct.find("f");
+    const auto& given = f == direct.end() ? direct : f->second.func().attr();
+    const auto found = given.find(value.placeholder());
+    if (found == given.end()) {
+      Fail("node '{}': attribute {} is the call's '{}', which it does not have", out.name(), name,
+           value.placeholder());
+    }
+    const pb::AttrValue copy = found->second;
+    value = copy;
+  }
+}
+
+// Knows the functions and the ops that nodes may call, and makes the frames of calls.
+class Library {
  public:
-  Inliner(const pb::GraphDef& def, const OpRegistry& registry, const InlineRequest& request)
-      : def_(def), registry_(registry), request_(request) {
-    result_.graph = std::make_shared<pb::GraphDef>();
+  // Both outlive it.
+  Library(const pb::GraphDef& def, const OpRegistry& registry) : registry_(registry) {
     for (const pb::FunctionDef& function : def.library().function()) {
       functions_.emplace(function.signature().name(), &function);
     }
+  }
+
+  [[nodiscard]] bool IsCall(const pb::NodeDef& node) const {
+    return Contains(kCallOps, node.op()) || functions_.contains(node.op());
+  }
+
+  // The frame of a call, but for what the call itself waits for.
+  std::unique_ptr<Frame> MakeFrame(Frame& caller, const pb::NodeDef& call) {
+    const bool direct = functions_.contains(call.op());
+    const std::string& name = direct ? call.op() : FunctionName(call);
+    const auto found = functions_.find(name);
+    if (found == functions_.end()) {
+      Fail("node '{}' calls the function '{}', which is not in the graph's library", call.name(),
+           name);
+    }
+    const pb::FunctionDef* const function = found->second;
+    for (const Frame* above = &caller; above != nullptr; above = above->caller) {
+      if (above->function == function) {
+        Fail("node '{}' calls the function '{}' inside of itself", call.name(), name);
+      }
+    }
+    ++frames_;
+    if (caller.depth == kMaxDepth || frames_ > kMaxNodes) {
+      Fail("node '{}': calls of functions are nested too deep or too many", call.name());
+    }
+    auto frame = std::make_unique<Frame>();
+    frame->caller = &caller;
+    frame->call = &call;
+    frame->function = function;
+    frame->depth = caller.depth + 1;
+    frame->prefix = caller.prefix + call.name() + "/";
+    // The index of a function is shared by all calls of it.
+    NodeIndex& index = nodes_[function];
+    if (index.empty()) index = IndexNodes(function->node_def());
+    frame->nodes = &index;
+    int position = 0;
+    for (const auto& arg : function->signature().input_arg()) {
+      if (!arg.number_attr().empty() || !arg.type_list_attr().empty()) {
+        Fail("function '{}': argument '{}' is a list of tensors", name, arg.name());
+      }
+      frame->arguments[arg.name()] = position++;
+    }
+    frame->controls = caller.controls;
+    return frame;
+  }
+
+  // The position among a node's outputs; "argument:i" by its op's definition, and by the function's
+  // where it calls one. `reader` reads `text`, for errors.
+  [[nodiscard]] int OutputIndex(const pb::NodeDef& node, const TensorName& name,
+                                std::string_view text, const std::string& reader) const {
+    if (name.index < 0) Fail("node '{}' reads '{}', which names no output", reader, text);
+    if (name.argument.empty()) return name.index;
+    if (functions_.contains(node.op())) {
+      const auto& outputs = functions_.at(node.op())->signature().output_arg();
+      for (int i = 0; i < outputs.size(); ++i) {
+        if (outputs[i].name() == name.argument) return i;
+      }
+      Fail("node '{}' reads '{}', which '{}' does not return", reader, text, node.op());
+    }
+    const RegisteredOp* const op = registry_.Find(node.op());
+    // The op is taken to have one list of outputs; it is refused by name where it is needed.
+    if (op == nullptr) return name.index;
+    int64_t offset = 0;
+    for (const ArgDef& arg : op->signature.outputs) {
+      if (arg.name == name.argument) return static_cast<int>(offset) + name.index;
+      offset += SizeOfArg(node, arg);
+    }
+    Fail("node '{}' reads '{}', but {} has no output '{}'", reader, text, node.op(), name.argument);
+  }
+
+ private:
+  const OpRegistry& registry_;
+  std::unordered_map<std::string_view, const pb::FunctionDef*> functions_;
+  std::map<const pb::FunctionDef*, NodeIndex> nodes_;
+  size_t frames_ = 0;  // made
+};
+
+// Walks the frames from what is wanted, and writes the result.
+class Inliner {
+ public:
+  Inliner(const pb::GraphDef& def, const OpRegistry& registry, const InlineRequest& request)
+      : def_(def), registry_(registry), request_(request), library_(def, registry) {
+    result_.graph = std::make_shared<pb::GraphDef>();
     main_nodes_ = IndexNodes(def.node());
     main_.nodes = &main_nodes_;
     for (const pb::NodeDef& node : def.node()) taken_.Unique(node.name());
@@ -154,7 +300,7 @@ class Inliner {
   // A call is asked for as what it runs: its frame's nodes, not itself.
   void NeedAll() {
     for (const pb::NodeDef& node : def_.node()) {
-      if (IsCall(node)) {
+      if (library_.IsCall(node)) {
         for (const std::string& control : Controls(main_, "^" + node.name())) (void)control;
       } else if (!Contains(kPassOps, node.op()) && !Contains(kVanishingOps, node.op())) {
         (void)FlatName(main_, node);
@@ -168,53 +314,12 @@ class Inliner {
     return controls.empty() ? std::string() : controls.back();
   }
 
-  [[nodiscard]] const pb::FunctionDef* FindFunction(const std::string& name) const {
-    const auto found = functions_.find(name);
-    return found == functions_.end() ? nullptr : found->second;
-  }
-
-  [[nodiscard]] bool IsCall(const pb::NodeDef& node) const {
-    return Contains(kCallOps, node.op()) || functions_.contains(node.op());
-  }
-
   // The frame of a call; made once.
   Frame& FrameOf(Frame& caller, const pb::NodeDef& call) {
     std::unique_ptr<Frame>& frame = frames_[{&caller, &call}];
     if (frame != nullptr) return *frame;
-    const bool direct = functions_.contains(call.op());
-    const std::string& name = direct ? call.op() : FunctionName(call);
-    const pb::FunctionDef* const function = FindFunction(name);
-    if (function == nullptr) {
-      Fail("node '{}' calls the function '{}', which is not in the graph's library", call.name(),
-           name);
-    }
-    for (const Frame* above = &caller; above != nullptr; above = above->caller) {
-      if (above->function == function) {
-        Fail("node '{}' calls the function '{}' inside of itself", call.name(), name);
-      }
-    }
-    if (caller.depth == kMaxDepth || frames_.size() > kMaxNodes) {
-      Fail("node '{}': calls of functions are nested too deep or too many", call.name());
-    }
-    frame = std::make_unique<Frame>();
-    frame->caller = &caller;
-    frame->call = &call;
-    frame->function = function;
-    frame->depth = caller.depth + 1;
-    frame->prefix = caller.prefix + call.name() + "/";
-    // The index of a function is shared by all calls of it.
-    NodeIndex& index = function_nodes_[function];
-    if (index.empty()) index = IndexNodes(function->node_def());
-    frame->nodes = &index;
-    int position = 0;
-    for (const auto& arg : function->signature().input_arg()) {
-      if (!arg.number_attr().empty() || !arg.type_list_attr().empty()) {
-        Fail("function '{}': argument '{}' is a list of tensors", name, arg.name());
-      }
-      frame->arguments[arg.name()] = position++;
-    }
+    frame = library_.MakeFrame(caller, call);
     Frame& made = *frame;
-    made.controls = caller.controls;
     for (const std::string& input : call.input()) {
       if (!input.starts_with('^')) continue;
       for (std::string& control : Controls(caller, input)) made.controls.push_back(control);
@@ -245,8 +350,8 @@ class Inliner {
         Fail("node '{}' reads '{}', which is no node of the graph", reader_, text);
       }
       const pb::NodeDef& node = *found->second;
-      const int index = OutputIndex(node, name, text);
-      const bool is_call = IsCall(node);
+      const int index = library_.OutputIndex(node, name, text, reader_);
+      const bool is_call = library_.IsCall(node);
       if (!is_call && !Contains(kPassOps, node.op()))
         return Remembered(met, {at, &node, index, {}});
       met.emplace_back(at, &node, index);
@@ -271,75 +376,6 @@ class Inliner {
 
   [[nodiscard]] bool IsFed(const TensorName& name) const {
     return !name.control && request_.fed.contains(fmt::format("{}:{}", name.node, name.index));
-  }
-
-  // Input `position` of the call that the frame is of. A TPUPartitionedCall's last input is the
-  // number of the core; it is past the function's arguments.
-  static std::string_view CallInput(const Frame& frame, int position) {
-    int at = 0;
-    for (const std::string& input : frame.call->input()) {
-      if (input.starts_with('^')) continue;
-      if (at++ == position) return input;
-    }
-    Fail("node '{}' calls the function '{}' with {} inputs, it takes {}", frame.call->name(),
-         frame.function->signature().name(), at, frame.arguments.size());
-  }
-
-  // `ret` maps the name of an output to a tensor of the body ("MatMul:product:0").
-  static std::string_view Returned(const Frame& frame, int index) {
-    const auto& outputs = frame.function->signature().output_arg();
-    if (index < 0 || index >= outputs.size()) {
-      Fail("node '{}' calls the function '{}', which has no output {}", frame.call->name(),
-           frame.function->signature().name(), index);
-    }
-    const auto found = frame.function->ret().find(outputs[index].name());
-    if (found == frame.function->ret().end()) {
-      Fail("function '{}' does not say what its output '{}' is", frame.function->signature().name(),
-           outputs[index].name());
-    }
-    return found->second;
-  }
-
-  // The placing ops have one input a replica, of which only one is read here; IdentityN's output i
-  // is its input i.
-  static std::string_view PassedOn(const pb::NodeDef& node, int index) {
-    const bool placing = node.op() != "IdentityN";
-    int at = 0;
-    for (const std::string& input : node.input()) {
-      if (input.starts_with('^')) continue;
-      if (placing && at > 0) break;
-      if (at++ == index) return input;
-    }
-    if (placing && (index > 0 ||
-                    NumberOf(node, node.op() == "TPUReplicatedInput" ? "N" : "num_replicas") > 1)) {
-      Fail("node '{}' ({}) is of more than one replica, which is not read here", node.name(),
-           node.op());
-    }
-    Fail("node '{}' ({}) has no input {}", node.name(), node.op(), index);
-  }
-
-  // The position among a node's outputs; "argument:i" by its op's definition, and by the function's
-  // where it calls one.
-  int OutputIndex(const pb::NodeDef& node, const TensorName& name, std::string_view text) const {
-    if (name.index < 0) Fail("node '{}' reads '{}', which names no output", reader_, text);
-    if (name.argument.empty()) return name.index;
-    if (functions_.contains(node.op())) {
-      const auto& outputs = FindFunction(node.op())->signature().output_arg();
-      for (int i = 0; i < outputs.size(); ++i) {
-        if (outputs[i].name() == name.argument) return i;
-      }
-      Fail("node '{}' reads '{}', which '{}' does not return", reader_, text, node.op());
-    }
-    const RegisteredOp* const op = registry_.Find(node.op());
-    // The op is taken to have one list of outputs; it is refused by name where it is needed.
-    if (op == nullptr) return name.index;
-    int64_t offset = 0;
-    for (const ArgDef& arg : op->signature.outputs) {
-      if (arg.name == name.argument) return static_cast<int>(offset) + name.index;
-      offset += SizeOfArg(node, arg);
-    }
-    Fail("node '{}' reads '{}', but {} has no output '{}'", reader_, text, node.op(),
-         name.argument);
   }
 
   // The flat nodes that "^node" of a frame stands for.
@@ -379,7 +415,7 @@ class Inliner {
       for (const std::string& input : node.input()) {
         open.emplace_back(&frame, std::string(ParseTensorName(input).node));
       }
-    } else if (IsCall(node)) {
+    } else if (library_.IsCall(node)) {
       Frame& inner = FrameOf(frame, node);
       for (const auto& [key, value] : inner.function->control_ret())
         open.emplace_back(&inner, value);
@@ -432,29 +468,10 @@ class Inliner {
     }
   }
 
-  // Attributes of a function's nodes may be the call's ("T: $T"): they are found in the call itself
-  // where its op is the function's name, else in the attribute "f".
-  static void FillPlaceholders(const Frame& frame, pb::NodeDef& out) {
-    for (auto& [name, value] : *out.mutable_attr()) {
-      if (value.value_case() != pb::AttrValue::kPlaceholder) continue;
-      const auto& direct = frame.call->attr();
-      const auto f = direct.find("f");
-      const auto& given = f == direct.end() ? direct : f->second.func().attr();
-      const auto found = given.find(value.placeholder());
-      if (found == given.end()) {
-        Fail("node '{}': attribute {} is the call's '{}', which it does not have", out.name(), name,
-             value.placeholder());
-      }
-      const pb::AttrValue copy = found->second;
-      value = copy;
-    }
-  }
-
   const pb::GraphDef& def_;
   const OpRegistry& registry_;
   const InlineRequest& request_;
-  std::unordered_map<std::string_view, const pb::FunctionDef*> functions_;
-  std::map<const pb::FunctionDef*, NodeIndex> function_nodes_;
+  Library library_;
   NodeIndex main_nodes_;
   Frame main_;
   std::map<Key, std::unique_ptr<Frame>> frames_;
