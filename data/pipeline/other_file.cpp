@@ -13,6 +13,153 @@
 namespace tpuest {
 namespace {
 
+// The images that the path names: a file that begins as one, or all below a folder.
+std::vector<std::string> ImagesAt(const std::string& path) {
+  if (DirectoryExists(path)) {
+    std::vector<std::string> unreadable;
+    std::vector<std::string> files = ImagesBelow(path, true, unreadable);
+    if (!unreadable.empty()) {
+      throw Error(Code::kData, fmt::format("{}: permission denied", unreadable.front()),
+                  "all images below the folder are predicted");
+    }
+    if (!files.empty()) return files;
+    throw Error(Code::kData, fmt::format("{}: the folder has no images", path),
+                "image names end in .bmp, .gif, .jpeg, .jpg or .png");
+  }
+  if (path == "-" || !FileExists(path) || KindOfOther(path)) return {};
+  const MappedFile file(path);
+  return ImageFormatOf(file.bytes()) ? std::vector{path} : std::vector<std::string>();
+}
+
+// The column of bytes that a needed map op decodes; empty where there is none.
+std::string DecodedColumn(const std::vector<MapOptions>& map) {
+  for (const MapOptions& step : map) {
+    if (std::holds_alternative<DecodeImageMap>(step) ||
+        std::holds_alternative<DecodeCenterCropMap>(step) ||
+        std::holds_alternative<DecodeRandomCropMap>(step)) {
+      return ColumnsOf(step).in;
+    }
+  }
+  return "";
+}
+
+void UseAll(RecordRange& range) { range = RecordRange(); }
+
+// The default that make_csv_dataset gives a column whose type it found itself: 0 or "".
+CsvDefault DefaultOf(DType dtype) {
+  CsvDefault made;
+  made.dtype = NameOf(dtype);
+  if (dtype == DType::kString) {
+    made.default_value = std::string();
+  } else {
+    made.default_value = int64_t{0};
+  }
+  return made;
+}
+
+// Points a source of records at another file, of which it reads everything.
+class FileSetter {
+ public:
+  // `key`: of the input_fn; `columns`: of the job's own files; `needed`: those that features and id
+  // are made of. All outlive it.
+  FileSetter(const std::string& path, const std::string& key,
+             const std::vector<TensorSpec>& columns, const std::set<std::string>& needed,
+             const std::vector<std::string>& labels)
+      : path_(path), key_(key), columns_(columns), needed_(needed), labels_(labels) {}
+
+  void operator()(TFRecordSource& source) const {
+    source.filenames = path_;
+    source.compression_type = "auto";
+    UseAll(source);
+  }
+
+  void operator()(TextLineSource& source) const { SetNames(source); }
+  void operator()(FixedLengthSource& source) const { SetNames(source); }
+
+  // Types are those of the job's own file, and what it found nothing in may be absent here, too.
+  void operator()(JsonLinesSource& source) const {
+    const bool is_inferred = source.features.empty();
+    for (const TensorSpec& column : columns_) {
+      if (!is_inferred) break;
+      const std::string dtype(NameOf(column.dtype));
+      if (!column.shape.fully_known()) {
+        source.features[column.name] = VarLenFeature{.dtype = dtype};
+        continue;
+      }
+      FixedLenFeature feature{.shape = column.shape.dims(), .dtype = dtype};
+      feature.default_value = Raw{column.dtype == DType::kString ? "''" : "0"};
+      source.features[column.name] = std::move(feature);
+    }
+    std::erase_if(source.features,
+                  [&](const auto& feature) { return !needed_.contains(feature.first); });
+    SetNames(source);
+  }
+
+  void operator()(LibsvmSource& source) const {
+    for (const TensorSpec& column : columns_) {
+      if (column.name == "label") source.label_dtype = NameOf(column.dtype);
+      if (column.name == "weight") source.weight_is_one = true;
+    }
+    source.weights = FileNames(std::vector<std::string>());
+    source.names_label = false;
+    SetNames(source);
+  }
+
+  void operator()(NpzSource& source) const {
+    for (const TensorSpec& column : columns_) source.arrays.try_emplace(column.name, column.name);
+    std::erase_if(source.arrays, [&](const auto& array) { return !needed_.contains(array.first); });
+    source.file = path_;
+    UseAll(source);
+  }
+
+  void operator()(CsvSource& source) const {
+    // Every stated or found type is fixed by name, for the file's columns may stand in another
+    // order.
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      source.defaults_by_name[columns_[i].name] =
+          source.column_defaults ? (*source.column_defaults)[i] : DefaultOf(columns_[i].dtype);
+    }
+    source.file_pattern = path_;
+    source.compression_type.reset();
+    if (path_.ends_with(".gz")) source.compression_type = "GZIP";
+    source.column_defaults.reset();
+    source.label_name.reset();
+    source.select_columns.emplace(needed_.begin(), needed_.end());
+    source.may_lack = labels_;
+    source.split.reset();
+    UseAll(source);
+  }
+
+  void operator()(IdxSource& source) const {
+    // The path decides nothing: IDX is inflated by its first bytes.
+    source.images = path_;
+    source.labels.reset();
+    UseAll(source);
+  }
+
+  template <class Source>
+  void operator()(Source& /*source*/) const {
+    throw Error(
+        Code::kUsage, fmt::format("--input replaces a file, but {} reads no file", key_),
+        fmt::format("its source is {}; set predict.input_fn to another input_fn", Source::kType))
+        .Key(key_ + ".source");
+  }
+
+ private:
+  void SetNames(FilesSource& source) const {
+    source.filenames = path_;
+    source.compression_type = "auto";
+    UseAll(source);
+  }
+
+  const std::string& path_;
+  const std::string& key_;
+  const std::vector<TensorSpec>& columns_;
+  const std::set<std::string>& needed_;
+  const std::vector<std::string>& labels_;
+};
+
+// Makes of a job's input_fn one that reads another file, without labels.
 class OtherFile {
  public:
   OtherFile(InputFnOptions options, const std::string& path, const std::string& name)
@@ -20,10 +167,12 @@ class OtherFile {
 
   InputFnOptions Make() {
     if (path_ == "-" && !TakesPipe()) {
+      const std::string_view type =
+          std::visit([](const auto& source) { return source.kType; }, options_.source);
       throw Error(Code::kUsage,
                   fmt::format("standard input must be CSV, lines, JSON lines or TFRecords, "
                               "and {} reads {}",
-                              Key(), Type()),
+                              Key(), type),
                   "--input FILE");
     }
     // Features and types are told from the job's own files, before the source is pointed at another
@@ -42,7 +191,9 @@ class OtherFile {
       options_.cache = false;
     }
     if (!SetImages()) {
-      std::visit([&](auto& source) { SetFile(source, columns); }, options_.source);
+      const std::string key = Key();
+      const FileSetter set(path_, key, columns, needed_, labels_);
+      std::visit([&](auto& source) { set(source); }, options_.source);
     }
     options_.labels.reset();
     options_.shuffle.reset();
@@ -80,10 +231,6 @@ class OtherFile {
     options_.repeat.reset();
     options_.stages.insert(options_.stages.end(), padding.begin(), padding.end());
   }
-  [[nodiscard]] std::string_view Type() const {
-    return std::visit([](const auto& source) { return source.kType; }, options_.source);
-  }
-
   [[nodiscard]] bool TakesPipe() const {
     return std::holds_alternative<CsvSource>(options_.source) ||
            std::holds_alternative<TextLineSource>(options_.source) ||
@@ -157,36 +304,6 @@ class OtherFile {
     }
   }
 
-  // The images that the path names: a file that begins as one, or all below a folder.
-  [[nodiscard]] std::vector<std::string> Images() const {
-    if (DirectoryExists(path_)) {
-      std::vector<std::string> unreadable;
-      std::vector<std::string> files = ImagesBelow(path_, true, unreadable);
-      if (!unreadable.empty()) {
-        throw Error(Code::kData, fmt::format("{}: permission denied", unreadable.front()),
-                    "all images below the folder are predicted");
-      }
-      if (!files.empty()) return files;
-      throw Error(Code::kData, fmt::format("{}: the folder has no images", path_),
-                  "image names end in .bmp, .gif, .jpeg, .jpg or .png");
-    }
-    if (path_ == "-" || !FileExists(path_) || KindOfOther(path_)) return {};
-    const MappedFile file(path_);
-    return ImageFormatOf(file.bytes()) ? std::vector{path_} : std::vector<std::string>();
-  }
-
-  // The column of bytes that a needed map op decodes; empty where there is none.
-  [[nodiscard]] std::string DecodedColumn() const {
-    for (const MapOptions& step : options_.map) {
-      if (std::holds_alternative<DecodeImageMap>(step) ||
-          std::holds_alternative<DecodeCenterCropMap>(step) ||
-          std::holds_alternative<DecodeRandomCropMap>(step)) {
-        return ColumnsOf(step).in;
-      }
-    }
-    return "";
-  }
-
   // Points the source at images; false where it reads none, or the path is none.
   bool SetImages() {
     ImageFolderSource images;
@@ -202,12 +319,12 @@ class OtherFile {
       images.whole_numbers = true;
       options_.cache = false;
     } else if (std::holds_alternative<TFRecordSource>(options_.source)) {
-      images.column_of_bytes = DecodedColumn();
+      images.column_of_bytes = DecodedColumn(options_.map);
       if (images.column_of_bytes.empty()) return false;
     } else {
       return false;
     }
-    images.files = Images();
+    images.files = ImagesAt(path_);
     if (images.files.empty()) {
       // TFRecords stand in for TFRecords; a folder's images have no other form.
       if (std::holds_alternative<TFRecordSource>(options_.source)) return false;
@@ -220,106 +337,6 @@ class OtherFile {
     options_.source = std::move(images);
     return true;
   }
-
-  void SetFile(TFRecordSource& source, const std::vector<TensorSpec>& /*columns*/) const {
-    source.filenames = path_;
-    source.compression_type = "auto";
-    UseAll(source);
-  }
-
-  void SetFile(FilesSource& source) const {
-    source.filenames = path_;
-    source.compression_type = "auto";
-    UseAll(source);
-  }
-  void SetFile(TextLineSource& source, const std::vector<TensorSpec>& /*columns*/) const {
-    SetFile(source);
-  }
-  void SetFile(FixedLengthSource& source, const std::vector<TensorSpec>& /*columns*/) const {
-    SetFile(source);
-  }
-
-  // Types are those of the job's own file, and what it found nothing in may be absent here, too.
-  void SetFile(JsonLinesSource& source, const std::vector<TensorSpec>& columns) const {
-    const bool is_inferred = source.features.empty();
-    for (const TensorSpec& column : columns) {
-      if (!is_inferred) break;
-      const std::string dtype(NameOf(column.dtype));
-      if (!column.shape.fully_known()) {
-        source.features[column.name] = VarLenFeature{.dtype = dtype};
-        continue;
-      }
-      FixedLenFeature feature{.shape = column.shape.dims(), .dtype = dtype};
-      feature.default_value = Raw{column.dtype == DType::kString ? "''" : "0"};
-      source.features[column.name] = std::move(feature);
-    }
-    std::erase_if(source.features,
-                  [&](const auto& feature) { return !needed_.contains(feature.first); });
-    SetFile(source);
-  }
-
-  void SetFile(LibsvmSource& source, const std::vector<TensorSpec>& columns) const {
-    for (const TensorSpec& column : columns) {
-      if (column.name == "label") source.label_dtype = NameOf(column.dtype);
-      if (column.name == "weight") source.weight_is_one = true;
-    }
-    source.weights = FileNames(std::vector<std::string>());
-    source.names_label = false;
-    SetFile(source);
-  }
-
-  void SetFile(NpzSource& source, const std::vector<TensorSpec>& columns) const {
-    for (const TensorSpec& column : columns) source.arrays.try_emplace(column.name, column.name);
-    std::erase_if(source.arrays, [&](const auto& array) { return !needed_.contains(array.first); });
-    source.file = path_;
-    UseAll(source);
-  }
-
-  void SetFile(CsvSource& source, const std::vector<TensorSpec>& columns) const {
-    // Every stated or found type is fixed by name, for the file's columns may stand in another
-    // order.
-    for (size_t i = 0; i < columns.size(); ++i) {
-      source.defaults_by_name[columns[i].name] =
-          source.column_defaults ? (*source.column_defaults)[i] : DefaultOf(columns[i].dtype);
-    }
-    source.file_pattern = path_;
-    source.compression_type.reset();
-    if (path_.ends_with(".gz")) source.compression_type = "GZIP";
-    source.column_defaults.reset();
-    source.label_name.reset();
-    source.select_columns.emplace(needed_.begin(), needed_.end());
-    source.may_lack = labels_;
-    source.split.reset();
-    UseAll(source);
-  }
-
-  // The default that make_csv_dataset gives a column whose type it found itself: 0 or "".
-  static CsvDefault DefaultOf(DType dtype) {
-    CsvDefault made;
-    made.dtype = NameOf(dtype);
-    if (dtype == DType::kString) {
-      made.default_value = std::string();
-    } else {
-      made.default_value = int64_t{0};
-    }
-    return made;
-  }
-
-  void SetFile(IdxSource& source, const std::vector<TensorSpec>& /*columns*/) const {
-    // The path decides nothing: IDX is inflated by its first bytes.
-    source.images = path_;
-    source.labels.reset();
-    UseAll(source);
-  }
-
-  template <class Source>
-  void SetFile(Source& /*source*/, const std::vector<TensorSpec>& /*columns*/) const {
-    throw Error(Code::kUsage, fmt::format("--input replaces a file, but {} reads no file", Key()),
-                fmt::format("its source is {}; set predict.input_fn to another input_fn", Type()))
-        .Key(Key() + ".source");
-  }
-
-  static void UseAll(RecordRange& range) { range = RecordRange(); }
 
   InputFnOptions options_;
   const std::string& path_;
