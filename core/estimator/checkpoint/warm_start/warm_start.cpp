@@ -34,6 +34,113 @@ std::string PythonShape(const Shape& shape) {
   return fmt::format("({}{})", Join(dims, ", "), dims.size() == 1 ? "," : "");
 }
 
+bool SameBut(const Shape& a, const Shape& b, int axis) {
+  if (!a.known_rank() || a.rank() != b.rank()) return false;
+  for (int i = 0; i < a.rank(); ++i) {
+    if (i != axis && a.dim(i) != b.dim(i)) return false;
+  }
+  return true;
+}
+
+// Maps the rows or columns of one variable to those of the checkpoint by their words.
+class MovedWords {
+ public:
+  // All outlive it.
+  MovedWords(const Variable& variable, const VocabInfo& info, const OpRegistry& registry,
+             const WarmStartHome& home)
+      : variable_(variable), info_(info), registry_(registry), home_(home) {}
+
+  [[nodiscard]] std::string Key() const {
+    return fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable_.name);
+  }
+  // Refuses sizes that are not the variable's.
+  void CheckSize(int axis) const {
+    const int64_t size = variable_.shape.dim(axis);
+    const int64_t words = info_.new_vocab_size + info_.num_oov_buckets;
+    if (info_.axis == 0 ? size <= words : size == words) return;
+    const std::string message =
+        info_.axis == 0
+            ? fmt::format(
+                  "Trying to initialize {} additional rows after 0 rows have already been "
+                  "initialized, which would exceed expected total row count of "
+                  "new_row_vocab_size ({}) + num_row_oov_buckets ({}) = {}.",
+                  size, info_.new_vocab_size, info_.num_oov_buckets, words)
+            : fmt::format(
+                  "Expected 2nd dim of shape to be new_col_vocab_size ({}) + "
+                  "num_col_oov_buckets ({}) = {}, but received shape: {}",
+                  info_.new_vocab_size, info_.num_oov_buckets, words, PythonShape(variable_.shape));
+    throw Error(Code::kUsage, message, "new_vocab_size and num_oov_buckets are the column's")
+        .Key(Key());
+  }
+
+  // The old row or column for each new one; -1 for a new word.
+  [[nodiscard]] std::vector<int64_t> OldPlaces(int axis, int64_t old_size,
+                                               const std::string& tensor) const {
+    const int64_t size = std::min(variable_.shape.dim(axis), info_.new_vocab_size);
+    try {
+      std::vector<std::string> words = ReadVocabulary(info_.new_vocab, -1);
+      if (static_cast<int64_t>(words.size()) < size) {
+        throw Error(Code::kData,
+                    fmt::format("lookup table size must be larger than last new vocab entry's "
+                                "line: {} has {} lines for {} words",
+                                info_.new_vocab, words.size(), size));
+      }
+      words.resize(static_cast<size_t>(size));
+      const std::vector<std::string> old = ReadVocabulary(info_.old_vocab, info_.old_vocab_size);
+      if (static_cast<int64_t>(old.size()) > old_size) {
+        throw Error(Code::kData,
+                    fmt::format("{} has {} words, and tensor {} of the checkpoint {} of them",
+                                info_.old_vocab, old.size(), tensor, old_size),
+                    "old_vocab_size: how many of them it was trained with");
+      }
+      return MapVocabulary(words, old);
+    } catch (Error& error) {
+      throw std::move(error).Key(Key());
+    }
+  }
+
+  // A tensor of the variable's shape from the backup initializer.
+  [[nodiscard]] Tensor Backup() const {
+    Graph graph(registry_);
+    const nn::Initializer initializer = info_.backup_initializer.value_or(nn::ZerosInitializer{});
+    ProgramSpec spec{.graph = &graph};
+    spec.fetches = {
+        nn::InitialValue(graph, variable_.name, variable_.dtype, variable_.shape, initializer)};
+    VariableStore none;
+    const std::unique_ptr<Program> program =
+        home_.backend.Compile(spec, {.seed = home_.seed}, none);
+    const StepFeeds nothing;
+    return program->Run({&nothing, 1}).front().fetches.front().front().Clone();
+  }
+
+  // The same for some rows.
+  [[nodiscard]] RowDraw BackupRows() const {
+    Graph graph(registry_);
+    const nn::Initializer initializer = info_.backup_initializer.value_or(nn::ZerosInitializer{});
+    const std::optional<RowDraw> draw = ops::RowDrawOf(
+        nn::InitialValue(graph, variable_.name, variable_.dtype, variable_.shape, initializer),
+        home_.seed);
+    if (draw) return *draw;
+    throw Error(Code::kUsage,
+                fmt::format("\"{}\" is kept by rows, and its backup_initializer is no function of "
+                            "the row",
+                            variable_.name),
+                "a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
+        .Key(Key());
+  }
+  // What new words start from, for the table.
+  [[nodiscard]] std::string_view BackupText() const {
+    return info_.backup_initializer ? "from backup_initializer" : "zeros";
+  }
+
+ private:
+  const Variable& variable_;
+  const VocabInfo& info_;
+  const OpRegistry& registry_;
+  const WarmStartHome& home_;
+};
+
+// Takes the variables of a graph from a checkpoint, one by one.
 class Starter {
  public:
   Starter(const WarmStartSettings& settings, const WarmStartSource& source, const Graph& graph,
@@ -145,19 +252,18 @@ class Starter {
   // Rows of words that are in both vocabularies move; those of them that nobody wrote are drawn.
   void RemapRows(const VocabInfo& info, StartedRows& start) {
     const Variable& variable = *start.variable;
-    const std::string key = fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name);
+    const MovedWords words(variable, info, graph_.registry(), home_);
     if (info.axis != 0) {
       throw Error(
           Code::kUsage,
           fmt::format("\"{}\" is kept by rows, and its columns stay where they are", variable.name),
           "axis: 0")
-          .Key(key);
+          .Key(words.Key());
     }
-    CheckSize(variable, info, 0, key);
+    words.CheckSize(0);
     const int64_t size = variable.shape.dim(0);
     const std::vector<int64_t> from =
-        Words(info, std::min(size, info.new_vocab_size), std::numeric_limits<int64_t>::max(),
-              start.source.variable, key);
+        words.OldPlaces(0, std::numeric_limits<int64_t>::max(), start.source.variable);
     std::unordered_map<int64_t, int64_t> to;
     for (int64_t row = 0; row < size; ++row) {
       const auto i = static_cast<size_t>(row);
@@ -173,10 +279,9 @@ class Starter {
       place = found == to.end() ? -1 : found->second;
       loaded += place >= 0 ? 1 : 0;
     }
-    start.drawn = {variable.name, BackupRows(variable, info)};
+    start.drawn = {variable.name, words.BackupRows()};
     Tell(variable, fmt::format("{} of {} rows by vocabulary, {} of new words {}, the rest drawn",
-                               loaded, size, start.new_rows.size(),
-                               info.backup_initializer ? "from backup_initializer" : "zeros"));
+                               loaded, size, start.new_rows.size(), words.BackupText()));
   }
 
   static constexpr const char* kWayOut =
@@ -229,7 +334,7 @@ class Starter {
   }
 
   void Remap(const Variable& variable, const WarmStartSource::Entry& entry, const VocabInfo& info) {
-    const std::string key = fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name);
+    const MovedWords words(variable, info, graph_.registry(), home_);
     const int rank = variable.shape.rank();
     // The columns of a vector, a bias, are its elements.
     const int axis = rank == 1 ? 0 : static_cast<int>(info.axis);
@@ -238,103 +343,19 @@ class Starter {
           Code::kUsage,
           fmt::format("Expected 2-dim shape, but received: {}", PythonShape(variable.shape)),
           "a vocabulary is for rows or columns of numbers")
-          .Key(key);
+          .Key(words.Key());
     }
-    CheckSize(variable, info, axis, key);
+    words.CheckSize(axis);
     if (!SameBut(entry.shape, variable.shape, axis)) return WrongShape(variable, entry);
     const int64_t size = variable.shape.dim(axis);
-    const std::vector<int64_t> from =
-        Words(info, std::min(size, info.new_vocab_size), entry.shape.dim(axis), entry.key, key);
+    const std::vector<int64_t> from = words.OldPlaces(axis, entry.shape.dim(axis), entry.key);
     const int64_t loaded =
         std::count_if(from.begin(), from.end(), [](int64_t i) { return i >= 0; });
-    const Tensor value = RemapAxis(source_.Read(entry), Backup(variable, info), from, axis);
+    const Tensor value = RemapAxis(source_.Read(entry), words.Backup(), from, axis);
     Set(variable, value,
         fmt::format("{} of {} {} by vocabulary{}, the rest {}", loaded, size,
                     info.axis == 0 ? "rows" : "columns", FromText(variable, entry),
-                    info.backup_initializer ? "from backup_initializer" : "zeros"));
-  }
-
-  static void CheckSize(const Variable& variable, const VocabInfo& info, int axis,
-                        const std::string& key) {
-    const int64_t size = variable.shape.dim(axis);
-    const int64_t words = info.new_vocab_size + info.num_oov_buckets;
-    if (info.axis == 0 ? size <= words : size == words) return;
-    const std::string message =
-        info.axis == 0
-            ? fmt::format(
-                  "Trying to initialize {} additional rows after 0 rows have already been "
-                  "initialized, which would exceed expected total row count of "
-                  "new_row_vocab_size ({}) + num_row_oov_buckets ({}) = {}.",
-                  size, info.new_vocab_size, info.num_oov_buckets, words)
-            : fmt::format(
-                  "Expected 2nd dim of shape to be new_col_vocab_size ({}) + "
-                  "num_col_oov_buckets ({}) = {}, but received shape: {}",
-                  info.new_vocab_size, info.num_oov_buckets, words, PythonShape(variable.shape));
-    throw Error(Code::kUsage, message, "new_vocab_size and num_oov_buckets are the column's")
-        .Key(key);
-  }
-
-  static bool SameBut(const Shape& a, const Shape& b, int axis) {
-    if (!a.known_rank() || a.rank() != b.rank()) return false;
-    for (int i = 0; i < a.rank(); ++i) {
-      if (i != axis && a.dim(i) != b.dim(i)) return false;
-    }
-    return true;
-  }
-
-  // The old row or column for each of the first `size` new ones; -1 for a new word.
-  static std::vector<int64_t> Words(const VocabInfo& info, int64_t size, int64_t old_size,
-                                    const std::string& tensor, const std::string& key) {
-    try {
-      std::vector<std::string> words = ReadVocabulary(info.new_vocab, -1);
-      if (static_cast<int64_t>(words.size()) < size) {
-        throw Error(Code::kData,
-                    fmt::format("lookup table size must be larger than last new vocab entry's "
-                                "line: {} has {} lines for {} words",
-                                info.new_vocab, words.size(), size));
-      }
-      words.resize(static_cast<size_t>(size));
-      const std::vector<std::string> old = ReadVocabulary(info.old_vocab, info.old_vocab_size);
-      if (static_cast<int64_t>(old.size()) > old_size) {
-        throw Error(Code::kData,
-                    fmt::format("{} has {} words, and tensor {} of the checkpoint {} of them",
-                                info.old_vocab, old.size(), tensor, old_size),
-                    "old_vocab_size: how many of them it was trained with");
-      }
-      return MapVocabulary(words, old);
-    } catch (Error& error) {
-      throw std::move(error).Key(key);
-    }
-  }
-
-  // A tensor of the variable's shape from the backup initializer.
-  [[nodiscard]] Tensor Backup(const Variable& variable, const VocabInfo& info) const {
-    Graph graph(graph_.registry());
-    const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
-    ProgramSpec spec{.graph = &graph};
-    spec.fetches = {
-        nn::InitialValue(graph, variable.name, variable.dtype, variable.shape, initializer)};
-    VariableStore none;
-    const std::unique_ptr<Program> program =
-        home_.backend.Compile(spec, {.seed = home_.seed}, none);
-    const StepFeeds nothing;
-    return program->Run({&nothing, 1}).front().fetches.front().front().Clone();
-  }
-
-  // The same for some rows.
-  [[nodiscard]] RowDraw BackupRows(const Variable& variable, const VocabInfo& info) const {
-    Graph graph(graph_.registry());
-    const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
-    const std::optional<RowDraw> draw = ops::RowDrawOf(
-        nn::InitialValue(graph, variable.name, variable.dtype, variable.shape, initializer),
-        home_.seed);
-    if (draw) return *draw;
-    throw Error(Code::kUsage,
-                fmt::format("\"{}\" is kept by rows, and its backup_initializer is no function of "
-                            "the row",
-                            variable.name),
-                "a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
-        .Key(fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name));
+                    words.BackupText()));
   }
 
   const WarmStartSettings& settings_;
