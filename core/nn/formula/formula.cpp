@@ -12,6 +12,7 @@
 
 #include "core/base/text.h"
 #include "core/nn/formula/call.h"
+#include "core/nn/formula/operators.h"
 #include "core/ops/elementwise.h"
 
 namespace tpuest::nn {
@@ -36,71 +37,35 @@ std::string_view Bare(std::string_view name) {
   return name;
 }
 
-struct OperatorOp {
-  std::string_view sign;
-  std::string_view op;
-};
-constexpr std::array kOperatorOps = {
-    OperatorOp{"+", "AddV2"},        OperatorOp{"-", "Sub"},        OperatorOp{"*", "Mul"},
-    OperatorOp{"/", "RealDiv"},      OperatorOp{"//", "FloorDiv"},  OperatorOp{"%", "FloorMod"},
-    OperatorOp{"**", "Pow"},         OperatorOp{"&", "LogicalAnd"}, OperatorOp{"|", "LogicalOr"},
-    OperatorOp{"^", "NotEqual"},     OperatorOp{"==", "Equal"},     OperatorOp{"!=", "NotEqual"},
-    OperatorOp{"<", "Less"},         OperatorOp{"<=", "LessEqual"}, OperatorOp{">", "Greater"},
-    OperatorOp{">=", "GreaterEqual"}};
-std::string_view OpOf(std::string_view sign) {
-  for (const OperatorOp& known : kOperatorOps) {
-    if (known.sign == sign) return known.op;
-  }
-  return "";
+std::optional<Operand> Constant(std::string_view text) {
+  const std::string_view name = Bare(text);
+  if (name == "nan") return Operand{Literal{std::numeric_limits<double>::quiet_NaN()}};
+  if (name == "inf") return Operand{Literal{std::numeric_limits<double>::infinity()}};
+  if (name == "pi") return Operand{Literal{std::numbers::pi}};
+  if (name == "e") return Operand{Literal{std::numbers::e}};
+  if (name == "newaxis") return Operand{Literal{}};
+  if (const auto dtype = DTypeFromName(name)) return Operand{*dtype};
+  return std::nullopt;
 }
 
-class FormulaBuilder {
+std::vector<std::string> TypeNames() {
+  return {"float32", "float64", "bfloat16", "int8",   "uint8",  "int16", "uint16",
+          "int32",   "int64",   "uint32",   "uint64", "string", "bool"};
+}
+
+using FormulaArguments = std::map<std::string, Operand, std::less<>>;
+
+// Finds what the names of a formula stand for.
+class Scope {
  public:
-  FormulaBuilder(Graph& graph, const FormulaNames& names) : graph_(graph), names_(names) {}
+  // `arguments`: of a function that is a formula. The others outlive it.
+  Scope(const OpRegistry& registry, const FormulaNames& names, FormulaArguments arguments)
+      : registry_(registry), names_(names), arguments_(std::move(arguments)) {}
 
-  Operand Build(const Expression& e) {
-    switch (e.kind) {
-      case Kind::kLiteral:
-        return {e.literal};
-      case Kind::kName:
-        return Named(e);
-      case Kind::kList:
-        return Listed(e);
-      case Kind::kSign:
-        return Sign(e);
-      case Kind::kBinary:
-        return Pair(e, e.text, Build(e.parts[0]), Build(e.parts[1]));
-      case Kind::kCompare:
-        return Comparison(e);
-      case Kind::kAnd:
-      case Kind::kOr:
-        return Logic(e);
-      case Kind::kConditional:
-        return Conditional(e);
-      case Kind::kCall:
-        return Called(e);
-      case Kind::kIndex:
-        return Index(e);
-      default:
-        FailAt(e, "a slice stands in brackets");
-    }
-  }
+  // True if the names stand for rows of a batch.
+  [[nodiscard]] bool rows() const { return names_.rows; }
 
-  // The formula's value as one tensor with a batch axis if there is one.
-  Value Result(const Expression& e) {
-    const Operand operand = Build(e);
-    if (operand.list() != nullptr) FailAt(e, "this is a list of several tensors", "x[0] picks one");
-    const Tensored tensor = BuiltAt(e, [&] { return ToTensor(graph_, operand); });
-    if (names_.rows && !tensor.rows) {
-      FailAt(e, "this is the same for every example", "it is about no column");
-    }
-    return tensor.value;
-  }
-
- private:
-  // ---- names ------------------------------------------------------------------------------------
-
-  Operand Named(const Expression& e) const {
+  [[nodiscard]] Operand Named(const Expression& e) const {
     if (const auto found = arguments_.find(e.text); found != arguments_.end()) return found->second;
     if (const auto found = names_.values.find(e.text); found != names_.values.end()) {
       return {Tensored{found->second, names_.rows}};
@@ -124,20 +89,30 @@ class FormulaBuilder {
                     : "there are: " + Join(KnownNames(), ", "));
   }
 
-  static std::optional<Operand> Constant(std::string_view text) {
-    const std::string_view name = Bare(text);
-    if (name == "nan") return Operand{Literal{std::numeric_limits<double>::quiet_NaN()}};
-    if (name == "inf") return Operand{Literal{std::numeric_limits<double>::infinity()}};
-    if (name == "pi") return Operand{Literal{std::numbers::pi}};
-    if (name == "e") return Operand{Literal{std::numbers::e}};
-    if (name == "newaxis") return Operand{Literal{}};
-    if (const auto dtype = DTypeFromName(name)) return Operand{*dtype};
-    return std::nullopt;
+  // features['x'] of a group; nullopt: it is none.
+  [[nodiscard]] std::optional<Operand> OfGroup(const Expression& e) const {
+    const Expression& what = e.parts[0];
+    if (what.kind != Kind::kName || names_.values.contains(what.text)) return std::nullopt;
+    const auto group = names_.groups.find(what.text);
+    if (group == names_.groups.end()) return std::nullopt;
+    const Expression& key = e.parts[1];
+    const auto* const text = std::get_if<std::string>(&key.literal.value);
+    if (e.parts.size() != 2 || key.kind != Kind::kLiteral || text == nullptr) {
+      FailAt(e, fmt::format("{}['NAME'] is one of its tensors", what.text));
+    }
+    const auto found = group->second.find(*text);
+    if (found != group->second.end()) return Operand{Tensored{found->second, names_.rows}};
+    std::vector<std::string> names;
+    for (const auto& [name, value] : group->second) names.push_back(name);
+    const auto near = Nearest(*text, names);
+    FailAt(key, fmt::format("there is no {} in {}", Quoted(*text), what.text),
+           near ? fmt::format("did you mean '{}'?", *near) : "there are: " + Join(names, ", "));
   }
 
-  static std::vector<std::string> TypeNames() {
-    return {"float32", "float64", "bfloat16", "int8",   "uint8",  "int16", "uint16",
-            "int32",   "int64",   "uint32",   "uint64", "string", "bool"};
+ private:
+  [[nodiscard]] bool IsFunction(std::string_view name) const {
+    return FindRecord(name) != nullptr || FindWritten(name) != nullptr ||
+           FindOp(registry_, name) != nullptr;
   }
 
   [[nodiscard]] std::vector<std::string> KnownNames() const {
@@ -148,8 +123,108 @@ class FormulaBuilder {
     return names;
   }
 
-  // ---- operators --------------------------------------------------------------------------------
+  const OpRegistry& registry_;
+  const FormulaNames& names_;
+  const FormulaArguments arguments_;
+};
 
+// Python's own function of Python's values.
+std::optional<Operand> OfLiterals(const Expression& e, const Operands& values) {
+  const config::LiteralFunction* const function = config::FindLiteralFunction(e.text);
+  if (function == nullptr) return std::nullopt;
+  Literals literals;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Literal* const literal = values[i].literal();
+    if (literal == nullptr || !e.words[i].empty()) return std::nullopt;
+    literals.push_back(*literal);
+  }
+  return BuiltAt(e, [&]() -> Operand { return {config::Invoke(*function, literals)}; });
+}
+
+// An item of a list, or a part of a list of Python's values.
+Operand OfList(const Expression& e, const Operand& what,
+               const std::vector<IndexPosition>& positions) {
+  Literals bounds;
+  for (const Operand& value : positions[0].values) {
+    if (const Literal* const literal = value.literal()) bounds.push_back(*literal);
+  }
+  if (positions.size() != 1 || bounds.size() != positions[0].values.size()) {
+    FailAt(e, "a list has one index, which is a number", "stack(list) makes a tensor");
+  }
+  const bool slices = positions[0].e->kind == Kind::kSlice;
+  if (const Literal* const literal = what.literal()) {
+    return BuiltAt(e, [&]() -> Operand {
+      return {slices ? config::PartOf(*literal, bounds) : config::ItemOf(*literal, bounds[0])};
+    });
+  }
+  const Operands* const list = what.list();
+  const auto* const i = std::get_if<int64_t>(&bounds[0].value);
+  if (list == nullptr || i == nullptr || slices) {
+    FailAt(e, fmt::format("{} has no such item", Described(what)));
+  }
+  const auto count = static_cast<int64_t>(list->size());
+  const int64_t at = *i < 0 ? *i + count : *i;
+  if (at < 0 || at >= count) {
+    FailAt(e, fmt::format("there is no item {} in a list of {}", *i, count));
+  }
+  return (*list)[static_cast<size_t>(at)];
+}
+
+std::vector<std::string> FunctionNames(const OpRegistry& registry) {
+  std::vector<std::string> names = OpNames(registry);
+  for (const WrittenFunction& written : WrittenFunctions()) names.emplace_back(written.name);
+  for (const FormulaRecord& record : AllRecords()) {
+    for (const std::string& name : Split(record.names, ' ')) names.push_back(name);
+  }
+  return names;
+}
+
+// Builds the nodes of one formula.
+class FormulaBuilder {
+ public:
+  FormulaBuilder(Graph& graph, const FormulaNames& names, FormulaArguments arguments = {})
+      : graph_(graph), operators_(graph), scope_(graph.registry(), names, std::move(arguments)) {}
+
+  Operand Build(const Expression& e) {
+    switch (e.kind) {
+      case Kind::kLiteral:
+        return {e.literal};
+      case Kind::kName:
+        return scope_.Named(e);
+      case Kind::kList:
+        return Listed(e);
+      case Kind::kSign:
+        return operators_.Sign(e, Build(e.parts[0]));
+      case Kind::kBinary:
+        return operators_.Pair(e, e.text, Build(e.parts[0]), Build(e.parts[1]));
+      case Kind::kCompare:
+        return Comparison(e);
+      case Kind::kAnd:
+      case Kind::kOr:
+        return Logic(e);
+      case Kind::kConditional:
+        return Conditional(e);
+      case Kind::kCall:
+        return Called(e);
+      case Kind::kIndex:
+        return Index(e);
+      default:
+        FailAt(e, "a slice stands in brackets");
+    }
+  }
+
+  // The formula's value as one tensor with a batch axis if there is one.
+  Value Result(const Expression& e) {
+    const Operand operand = Build(e);
+    if (operand.list() != nullptr) FailAt(e, "this is a list of several tensors", "x[0] picks one");
+    const Tensored tensor = BuiltAt(e, [&] { return ToTensor(graph_, operand); });
+    if (scope_.rows() && !tensor.rows) {
+      FailAt(e, "this is the same for every example", "it is about no column");
+    }
+    return tensor.value;
+  }
+
+ private:
   Operand Listed(const Expression& e) {
     Operands parts;
     Literals literals;
@@ -161,88 +236,10 @@ class FormulaBuilder {
     return {std::move(parts)};
   }
 
-  // A number, or a tensor, that an operator takes.
-  static void CheckOperand(const Expression& e, const Operand& operand) {
-    const bool fits = operand.tensor() != nullptr ||
-                      (operand.literal() != nullptr && !operand.none()) ||
-                      operand.list() != nullptr;
-    if (!fits) FailAt(e, fmt::format("'{}' does not take {}", e.text, Described(operand)));
-  }
-
-  Operand Pair(const Expression& e, std::string_view sign, const Operand& a, const Operand& b) {
-    CheckOperand(e, a);
-    CheckOperand(e, b);
-    const Literal* const x = a.literal();
-    const Literal* const y = b.literal();
-    return BuiltAt(e, [&]() -> Operand {
-      const bool compares =
-          OpOf(sign) == "Equal" || sign == "!=" || sign.front() == '<' || sign.front() == '>';
-      if (x != nullptr && y != nullptr) {
-        if (compares) return {Literal{config::Compared(sign, *x, *y)}};
-        return {config::Arithmetic(sign, *x, *y)};
-      }
-      if (sign == "/") return {Quotient(a, b)};
-      if (sign == "+" && (IsTexts(a) || IsTexts(b))) {
-        return {Elementwise(graph_, "StringJoin", {&a, &b}, "'+'")};
-      }
-      if (sign == "**" && y != nullptr && IsTwo(*y) && a.tensor() != nullptr) {
-        const Tensored& base = *a.tensor();
-        return {Tensored{ops::Square(base.value), base.rows}};
-      }
-      const bool logic = sign == "&" || sign == "|" || sign == "^";
-      if (logic && !(IsTruth(a) && IsTruth(b))) {
-        throw config::Misfit{
-            fmt::format("'{}' takes truths, found {} and {}", sign, Described(a), Described(b)),
-            "comparisons beside it stand in parentheses"};
-      }
-      return {Elementwise(graph_, OpOf(sign), {&a, &b}, fmt::format("'{}'", sign))};
-    });
-  }
-
-  static bool IsTexts(const Operand& operand) {
-    return operand.tensor() != nullptr && operand.tensor()->value.dtype() == DType::kString;
-  }
-
-  static bool IsTwo(const Literal& literal) {
-    return config::IsNumber(literal) && config::NumberOf(literal) == 2;
-  }
-  static bool IsTruth(const Operand& operand) {
-    if (const Tensored* const tensor = operand.tensor()) {
-      return tensor->value.dtype() == DType::kBool;
-    }
-    const Literal* const literal = operand.literal();
-    return literal != nullptr && std::holds_alternative<bool>(literal->value);
-  }
-
-  // Whole numbers become real first: float32 those of up to 16 bits, the others float64.
-  Tensored Quotient(const Operand& a, const Operand& b) {
-    std::vector<Tensored> both = OfOneType(graph_, {&a, &b}, "'/'");
-    const bool rows = AlignRows(both);
-    const DType dtype = both[0].value.dtype();
-    if (IsInteger(dtype)) {
-      const DType real = SizeOf(dtype) <= 2 ? DType::kFloat : DType::kDouble;
-      for (Tensored& one : both) one.value = ops::Cast(one.value, real);
-    }
-    return {ops::RealDiv(both[0].value, both[1].value), rows};
-  }
-
-  Operand Sign(const Expression& e) {
+  Operand Logic(const Expression& e) {
     const Operand a = Build(e.parts[0]);
-    CheckOperand(e, a);
-    if (const Literal* const literal = a.literal()) {
-      if (e.text == "not") return {Literal{!config::IsTrue(*literal)}};
-      return BuiltAt(e, [&]() -> Operand { return {config::Signed(e.text, *literal)}; });
-    }
-    const bool logic = e.text == "not" || e.text == "~";
-    if (a.tensor() == nullptr || (logic && !IsTruth(a))) {
-      FailAt(e, fmt::format("'{}' takes {}, found {}", e.text, logic ? "a truth" : "a tensor",
-                            Described(a)));
-    }
-    const Tensored& x = *a.tensor();
-    if (e.text == "+") return {x};
-    return BuiltAt(e, [&]() -> Operand {
-      return {Tensored{logic ? ops::LogicalNot(x.value) : ops::Neg(x.value), x.rows}};
-    });
+    const Operand b = Build(e.parts[1]);
+    return operators_.Logic(e, a, b);
   }
 
   Operand Comparison(const Expression& e) {
@@ -250,57 +247,11 @@ class FormulaBuilder {
     std::optional<Operand> all;
     for (size_t i = 0; i < e.words.size(); ++i) {
       Operand b = Build(e.parts[i + 1]);
-      Operand one = Compare(e, e.words[i], a, b);
-      all = all ? Both(e, *all, one) : one;
+      Operand one = operators_.Compare(e, e.words[i], a, b);
+      all = all ? operators_.Both(e, *all, one) : one;
       a = std::move(b);
     }
     return *all;
-  }
-  Operand Compare(const Expression& e, std::string_view sign, const Operand& a, const Operand& b) {
-    if (sign != "in" && sign != "not in") return Pair(e, sign, a, b);
-    const Literal* const list = b.literal();
-    const auto* const items = list == nullptr ? nullptr : std::get_if<Literals>(&list->value);
-    if (const Literal* const item = a.literal(); item != nullptr && list != nullptr) {
-      return BuiltAt(e,
-                     [&]() -> Operand { return {Literal{config::Compared(sign, *item, *list)}}; });
-    }
-    if (items == nullptr || items->empty()) {
-      FailAt(e, fmt::format("'{}' takes a list of values, found {}", sign, Described(b)));
-    }
-    std::optional<Operand> any;
-    for (const Literal& item : *items) {
-      const Operand one = Pair(e, sign == "in" ? "==" : "!=", a, {item});
-      any = any ? BuiltAt(e,
-                          [&]() -> Operand {
-                            return {Elementwise(graph_, sign == "in" ? "LogicalOr" : "LogicalAnd",
-                                                {&*any, &one}, "'in'")};
-                          })
-                : one;
-    }
-    return *any;
-  }
-  Operand Both(const Expression& e, const Operand& a, const Operand& b) {
-    if (a.literal() != nullptr) return config::IsTrue(*a.literal()) ? b : a;
-    if (b.literal() != nullptr) return config::IsTrue(*b.literal()) ? a : b;
-    return BuiltAt(e, [&]() -> Operand {
-      return {Elementwise(graph_, "LogicalAnd", {&a, &b}, "'and'")};
-    });
-  }
-
-  Operand Logic(const Expression& e) {
-    const Operand a = Build(e.parts[0]);
-    const Operand b = Build(e.parts[1]);
-    const bool is_and = e.kind == Kind::kAnd;
-    if (a.literal() != nullptr) return config::IsTrue(*a.literal()) == is_and ? b : a;
-    if (!IsTruth(a) || !IsTruth(b)) {
-      FailAt(e,
-             fmt::format("'{}' takes truths, found {} and {}", is_and ? "and" : "or", Described(a),
-                         Described(b)),
-             "a comparison makes one");
-    }
-    return BuiltAt(e, [&]() -> Operand {
-      return {Elementwise(graph_, is_and ? "LogicalAnd" : "LogicalOr", {&a, &b}, e.text)};
-    });
   }
 
   Operand Conditional(const Expression& e) {
@@ -320,26 +271,6 @@ class FormulaBuilder {
       const bool rows = AlignRows(all);
       return {Tensored{ops::SelectV2(all[0].value, all[1].value, all[2].value), rows}};
     });
-  }
-
-  // ---- calls and indices ------------------------------------------------------------------------
-
-  [[nodiscard]] bool IsFunction(std::string_view name) const {
-    return FindRecord(name) != nullptr || FindWritten(name) != nullptr ||
-           FindOp(graph_.registry(), name) != nullptr;
-  }
-
-  // Python's own function of Python's values.
-  static std::optional<Operand> OfLiterals(const Expression& e, const Operands& values) {
-    const config::LiteralFunction* const function = config::FindLiteralFunction(e.text);
-    if (function == nullptr) return std::nullopt;
-    Literals literals;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const Literal* const literal = values[i].literal();
-      if (literal == nullptr || !e.words[i].empty()) return std::nullopt;
-      literals.push_back(*literal);
-    }
-    return BuiltAt(e, [&]() -> Operand { return {config::Invoke(*function, literals)}; });
   }
 
   Operand Called(const Expression& e) {
@@ -370,21 +301,22 @@ class FormulaBuilder {
                                                                          : "bool"));
     }
     RefuseByName(e, name);
-    const std::optional<std::string> near = Nearest(name, FunctionNames());
+    const std::optional<std::string> near = Nearest(name, FunctionNames(graph_.registry()));
     FailAt(e, fmt::format("there is no function '{}'", e.text),
            near ? fmt::format("did you mean '{}'?", *near) : "docs/formulas.md lists them");
   }
   // A function's formula, of the arguments by their parameters' names; its faults are the call's.
   Operand Written(const Expression& e, const WrittenFunction& written,
                   const std::vector<Parameter>& parameters, const Arguments& arguments) {
-    const FormulaNames none{.rows = names_.rows};
-    FormulaBuilder inner(graph_, none);
+    const FormulaNames none{.rows = scope_.rows()};
+    FormulaArguments given;
     for (size_t i = 0; i < parameters.size(); ++i) {
       const Parameter& parameter = parameters[i];
       const bool is_default = !arguments.Has(i) && parameter.by_default;
-      inner.arguments_[parameter.name] =
+      given[parameter.name] =
           is_default ? Build(config::ParseFormula(*parameter.by_default)) : arguments.at(i);
     }
+    FormulaBuilder inner(graph_, none, std::move(given));
     try {
       return inner.Build(config::ParseFormula(written.formula));
     } catch (const FormulaError& fault) {
@@ -392,37 +324,8 @@ class FormulaBuilder {
     }
   }
 
-  [[nodiscard]] std::vector<std::string> FunctionNames() const {
-    std::vector<std::string> names = OpNames(graph_.registry());
-    for (const WrittenFunction& written : WrittenFunctions()) names.emplace_back(written.name);
-    for (const FormulaRecord& record : AllRecords()) {
-      for (const std::string& name : Split(record.names, ' ')) names.push_back(name);
-    }
-    return names;
-  }
-
-  // features['x'] of a group; nullopt: it is none.
-  std::optional<Operand> OfGroup(const Expression& e) const {
-    const Expression& what = e.parts[0];
-    if (what.kind != Kind::kName || names_.values.contains(what.text)) return std::nullopt;
-    const auto group = names_.groups.find(what.text);
-    if (group == names_.groups.end()) return std::nullopt;
-    const Expression& key = e.parts[1];
-    const auto* const text = std::get_if<std::string>(&key.literal.value);
-    if (e.parts.size() != 2 || key.kind != Kind::kLiteral || text == nullptr) {
-      FailAt(e, fmt::format("{}['NAME'] is one of its tensors", what.text));
-    }
-    const auto found = group->second.find(*text);
-    if (found != group->second.end()) return Operand{Tensored{found->second, names_.rows}};
-    std::vector<std::string> names;
-    for (const auto& [name, value] : group->second) names.push_back(name);
-    const auto near = Nearest(*text, names);
-    FailAt(key, fmt::format("there is no {} in {}", Quoted(*text), what.text),
-           near ? fmt::format("did you mean '{}'?", *near) : "there are: " + Join(names, ", "));
-  }
-
   Operand Index(const Expression& e) {
-    if (auto member = OfGroup(e)) return *std::move(member);
+    if (auto member = scope_.OfGroup(e)) return *std::move(member);
     const Operand what = Build(e.parts[0]);
     std::vector<IndexPosition> positions;
     for (size_t i = 1; i < e.parts.size(); ++i) {
@@ -441,38 +344,9 @@ class FormulaBuilder {
     return OfList(e, what, positions);
   }
 
-  // An item of a list, or a part of a list of Python's values.
-  static Operand OfList(const Expression& e, const Operand& what,
-                        const std::vector<IndexPosition>& positions) {
-    Literals bounds;
-    for (const Operand& value : positions[0].values) {
-      if (const Literal* const literal = value.literal()) bounds.push_back(*literal);
-    }
-    if (positions.size() != 1 || bounds.size() != positions[0].values.size()) {
-      FailAt(e, "a list has one index, which is a number", "stack(list) makes a tensor");
-    }
-    const bool slices = positions[0].e->kind == Kind::kSlice;
-    if (const Literal* const literal = what.literal()) {
-      return BuiltAt(e, [&]() -> Operand {
-        return {slices ? config::PartOf(*literal, bounds) : config::ItemOf(*literal, bounds[0])};
-      });
-    }
-    const Operands* const list = what.list();
-    const auto* const i = std::get_if<int64_t>(&bounds[0].value);
-    if (list == nullptr || i == nullptr || slices) {
-      FailAt(e, fmt::format("{} has no such item", Described(what)));
-    }
-    const auto count = static_cast<int64_t>(list->size());
-    const int64_t at = *i < 0 ? *i + count : *i;
-    if (at < 0 || at >= count) {
-      FailAt(e, fmt::format("there is no item {} in a list of {}", *i, count));
-    }
-    return (*list)[static_cast<size_t>(at)];
-  }
-
   Graph& graph_;
-  const FormulaNames& names_;
-  std::map<std::string, Operand, std::less<>> arguments_;  // of a function that is a formula
+  const Operators operators_;
+  const Scope scope_;
 };
 
 void Collect(const Expression& e, std::set<std::string>& names) {
