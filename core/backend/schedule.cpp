@@ -75,7 +75,8 @@ class LevelFinder {
       : bound_(bound), options_(options), graph_(*bound.graph), schedule_(schedule) {
     schedule_.nodes.resize(graph_.nodes().size());
     FindRows();
-    // What is not needed is placed too: a constant shape may have been folded from its rows.
+    // Nodes that are not needed are also placed: a constant shape may have been folded from their
+    // rows.
     for (const auto& node : graph_.nodes()) PlaceNode(*node);
   }
 
@@ -209,7 +210,7 @@ int64_t RowBytes(const Value& value, int64_t batch_rows) {
   return value.shape().elements() / batch_rows * static_cast<int64_t>(SizeOf(value.dtype()));
 }
 
-// How many of a block's heavy rows these nodes compute at a time. What is computed again does not
+// The number of a block's heavy rows that these nodes compute at a time. Recomputed nodes do not
 // count, as above.
 int64_t RowsOfRun(const std::vector<Node*>& nodes, const Schedule& schedule) {
   int64_t largest = 1;
@@ -231,7 +232,7 @@ int64_t RowsOfRun(const std::vector<Node*>& nodes, const Schedule& schedule) {
   return (schedule.block_rows + runs - 1) / runs;
 }
 
-// Finds the wave and the time of each node, and collects the phases.
+// Finds each node's wave and time, and collects the phases.
 class PhaseFinder {
  public:
   // The levels of the schedule are found.
@@ -262,7 +263,7 @@ class PhaseFinder {
   NodeSchedule& At(const Node& node) { return schedule_.nodes[static_cast<size_t>(node.id())]; }
   When& WhenOf(const Node& node) { return when_[static_cast<size_t>(node.id())]; }
 
-  // What the lookups that ask look at.
+  // Finds the nodes whose values are looked up by lookups that ask other processes.
   void FindAsked() {
     std::vector<Value> asked;
     for (const auto& node : graph_.nodes()) {

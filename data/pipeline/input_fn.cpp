@@ -86,8 +86,7 @@ class Input {
     return source;
   }
 
-  // The source, and behind it those that stages name; what the stages' formulas say of their
-  // records is known then.
+  // Opens the datasets that stages name, after the source, and evaluates the stages' formulas.
   AnySource WithDatasets(AnySource source, const std::vector<TensorSpec>& columns, int workers) {
     auto* const indexed = std::get_if<std::shared_ptr<IndexedSource>>(&source);
     if (indexed == nullptr) {

@@ -146,7 +146,7 @@ std::string InputSettings::LastStage() const {
   return fmt::format("{}.stages[{}]", key_, original_.stages.size() - 1);
 }
 
-// Where the input makes batches itself, training takes them as they are.
+// If the input makes batches itself, training takes them as they are.
 void InputSettings::CheckBatch(const InputContext& context) const {
   CheckBucket(context);
   const std::optional<int64_t> batch = BatchOf(original_);

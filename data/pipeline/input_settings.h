@@ -11,8 +11,7 @@
 
 namespace tpuest {
 
-// Owns the options of one input_fn and refuses what can be told to be wrong before a file is
-// touched.
+// Owns the options of one input_fn, and refuses wrong ones before a file is touched.
 class InputSettings {
  public:
   // `original`: of the records; it differs from `options` where the stream is one of wrapped
@@ -34,7 +33,7 @@ class InputSettings {
   [[nodiscard]] bool IsCached() const;
   // The file that keeps the source's records, of a stage or of `cache`.
   [[nodiscard]] std::optional<std::string> KeptFile() const;
-  // Error kUsage where the batches that the input makes itself are not those that are asked for.
+  // Error kUsage if the input makes batches itself and their size is not the requested one.
   void CheckBatch(const InputContext& context) const;
 
  private:

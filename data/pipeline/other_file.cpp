@@ -57,11 +57,11 @@ CsvDefault DefaultOf(DType dtype) {
   return made;
 }
 
-// Points a source of records at another file, of which it reads everything.
+// Points a source of records at another file and has it read the whole file.
 class FileSetter {
  public:
-  // `key`: of the input_fn; `columns`: of the job's own files; `needed`: those that features and id
-  // are made of. All outlive it.
+  // `key`: of the input_fn; `columns`: of the job's own files; `needed`: columns that features and
+  // id are made of. All outlive it.
   FileSetter(const std::string& path, const std::string& key,
              const std::vector<TensorSpec>& columns, const std::set<std::string>& needed,
              const std::vector<std::string>& labels)
@@ -76,7 +76,7 @@ class FileSetter {
   void operator()(TextLineSource& source) const { SetNames(source); }
   void operator()(FixedLengthSource& source) const { SetNames(source); }
 
-  // Types are those of the job's own file, and what it found nothing in may be absent here, too.
+  // Types are those of the job's own file, and any feature may be absent here.
   void operator()(JsonLinesSource& source) const {
     const bool is_inferred = source.features.empty();
     for (const TensorSpec& column : columns_) {

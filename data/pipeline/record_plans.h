@@ -27,8 +27,7 @@ class RecordPlans {
   // Keeps a reference to the settings. Error kUsage for specs that no parser takes.
   explicit RecordPlans(const InputSettings& settings);
 
-  // Refuses formulas that cannot be: with the columns of the source, or as far as can be told
-  // without them.
+  // Refuses wrong formulas: CheckFilters knows the columns of the source, CheckFormulas does not.
   void CheckFilters(const std::vector<TensorSpec>& columns) const;
   void CheckFormulas() const;
 

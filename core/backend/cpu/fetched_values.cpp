@@ -41,7 +41,7 @@ void FetchedValues::CopyTo(StepResult& result) const {
   if (program_.options.collective != nullptr) Gather(result);
 }
 
-// What all replicas share is copied once, and the tensors of the others are the same one.
+// Copies a value that all replicas share once; all replicas then have the same tensor.
 std::vector<Tensor> FetchedValues::OnReplicas(const Value& value, Buffer buffer) const {
   const bool shared = program_.IsShared(value);
   std::vector<Tensor> tensors;

@@ -1,5 +1,6 @@
 #pragma once
-// Which updates of a step run: a step whose guard or variables are not finite changes nothing.
+// Decides which updates of a step run: a step whose guard or variables are not finite changes
+// nothing.
 //
 //   state      what is known                before row     before other   at the end
 //                                           updates        updates

@@ -22,8 +22,8 @@ class StepMemory {
   void SetFeeds(const StepFeeds& feeds) { feeds_ = &feeds; }
   [[nodiscard]] const StepFeeds& feeds() const { return *feeds_; }
 
-  // Task::bases for one block of a replica. Each thread has one list, which its next call fills
-  // anew: a thread runs one task at a time.
+  // Task::bases for one block of a replica. Each thread has one list, which its next call
+  // overwrites: a thread runs one task at a time.
   [[nodiscard]] char* const* BasesFor(int thread, int replica, int block);
 
   // The address of a buffer for one replica and, if it holds parts of a sum, one block. For use

@@ -10,7 +10,7 @@
 
 namespace tpuest {
 
-// Adds the terms of this process, and in a group has SharedSums add those of the others.
+// Adds the terms of this process; in a group, SharedSums adds the other processes' terms.
 class TermAdder {
  public:
   // All outlive it.

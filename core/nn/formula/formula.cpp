@@ -58,7 +58,7 @@ using FormulaArguments = std::map<std::string, Operand, std::less<>>;
 // Finds what the names of a formula stand for.
 class Scope {
  public:
-  // `arguments`: of a function that is a formula. The others outlive it.
+  // `arguments`: of a function that is a formula. `registry` and `names` outlive it.
   Scope(const OpRegistry& registry, const FormulaNames& names, FormulaArguments arguments)
       : registry_(registry), names_(names), arguments_(std::move(arguments)) {}
 

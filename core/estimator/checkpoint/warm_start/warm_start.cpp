@@ -128,7 +128,7 @@ class MovedWords {
                 "a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
         .Key(Key());
   }
-  // What new words start from, for the table.
+  // The source of new words' values, for the table that is logged.
   [[nodiscard]] std::string_view BackupText() const {
     return info_.backup_initializer ? "from backup_initializer" : "zeros";
   }
