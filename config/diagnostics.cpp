@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/utf8.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 
 namespace tpuest::config {
 namespace {

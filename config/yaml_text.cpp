@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "config/utf8.h"
+#include "core/base/utf8.h"
 
 namespace tpuest::config {
 namespace {

@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "config/utf8.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/base/utf8.h"
 #include "core/nn/columns/column_set.h"
 
 namespace tpuest::cli {
@@ -35,7 +35,7 @@ bool IsFarScale(const CsvColumnProfile& column) {
 
 bool IsUtf8(const CsvColumnProfile& column) {
   return std::all_of(column.texts.begin(), column.texts.end(), [](const auto& entry) {
-    return config::FindInvalidUtf8(entry.first) == std::string::npos;
+    return FindInvalidUtf8(entry.first) == std::string::npos;
   });
 }
 
@@ -165,7 +165,7 @@ void PlanColumn(StarterColumn& to) {
   const bool is_one = column.is_number() ? column.min == column.max : column.distinct == 1;
   const bool is_constant = is_one && (column.missing == 0 || IsFloating(column.dtype));
   if (column.present == 0) return LeaveOut(to, "empty in every row");
-  if (config::FindInvalidUtf8(column.name) != std::string::npos) {
+  if (FindInvalidUtf8(column.name) != std::string::npos) {
     return LeaveOut(to, "its name is not UTF-8");
   }
   if (column.name.empty()) return LeaveOut(to, "it has no name");

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tpuest::config {
+namespace tpuest {
 
 // The byte where the text stops being UTF-8, or npos.
 [[nodiscard]] size_t FindInvalidUtf8(std::string_view text);
@@ -12,4 +12,4 @@ namespace tpuest::config {
 // The number of characters (code points) that start in the bytes.
 [[nodiscard]] int CountCharacters(std::string_view bytes);
 
-}  // namespace tpuest::config
+}  // namespace tpuest

@@ -1,9 +1,9 @@
-#include "config/utf8.h"
+#include "core/base/utf8.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace tpuest::config {
+namespace tpuest {
 namespace {
 
 bool Continues(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
@@ -42,4 +42,4 @@ int CountCharacters(std::string_view bytes) {
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return !Continues(c); }));
 }
 
-}  // namespace tpuest::config
+}  // namespace tpuest
