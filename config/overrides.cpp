@@ -116,51 +116,21 @@ std::optional<Parts> PartsOf(const std::string& text) {
   return parts;
 }
 
-class Overrider {
- public:
-  Overrider(Tree& tree, const Value& defaults, const std::vector<std::string>& parameters)
-      : tree_(tree), defaults_(defaults), parameters_(parameters) {}
-
-  // Applies one override. Throws Error kUsage, with its place in the argument.
-  AppliedOverride Apply(const Override& override, const Place& place) {
-    const std::optional<Parts> parts = PartsOf(override.text);
-    if (!parts) {
-      throw Fail(place, 1, static_cast<int>(override.text.size()),
-                 fmt::format("expected KEY=VALUE, found '{}'", override.text),
-                 "KEY+=ITEM adds to a list, ~KEY goes back to the default");
-    }
-    Place at = place;
-    at.column = static_cast<int>(parts->key_at) + 1;
-    const std::string path = FullPath(parts->key, at);
-    const std::vector<std::string> steps = PathSteps(path);
-    if (parts->kind == Parts::Kind::kRemove) {
-      Remove(steps);
-      return {parts->key, path};
-    }
-    std::vector<const Type*> types = TypesAt(*defaults_.type, steps);
-    if (parts->kind == Parts::Kind::kSet) {
-      Put(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));
-      return {parts->key, path};
-    }
-    types = StepInto(types, "0");
-    if (types.empty()) {
-      throw Fail(at, at.column, static_cast<int>(parts->key.size()),
-                 fmt::format("'{}' is no list", path), fmt::format("{}=VALUE", parts->key));
-    }
-    Append(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));
-    return {parts->key, path};
-  }
-
- private:
-  static Error Fail(const Place& place, int column, int width, std::string message,
+Error OverrideFault(const Place& place, int column, int width, std::string message,
                     std::string hint) {
-    return {Code::kUsage, std::vector<Fault>{{std::move(message), std::move(hint), "",
-                                              Place{place.file, place.line, column}, width}}};
-  }
+  return {Code::kUsage, std::vector<Fault>{{std::move(message), std::move(hint), "",
+                                            Place{place.file, place.line, column}, width}}};
+}
+
+// Finds the key path that the KEY of an override stands for.
+class OverrideKeys {
+ public:
+  OverrideKeys(const Tree& tree, const Value& defaults, const std::vector<std::string>& parameters)
+      : tree_(tree), defaults_(defaults), parameters_(parameters) {}
 
   // The path itself if there is such a key, else the only one that ends like it. Throws Error
   // kUsage for none and for several.
-  std::string FullPath(const std::string& key, const Place& place) {
+  [[nodiscard]] std::string PathOf(const std::string& key, const Place& place) const {
     const std::vector<std::string> steps = PathSteps(key);
     if (!steps.empty() && !TypesAt(*defaults_.type, steps).empty()) return key;
     std::vector<std::string> paths;
@@ -179,18 +149,19 @@ class Overrider {
     if (fitting.empty()) {
       // The reader answers it.
       if (const std::optional<std::string> other = PathOfOtherKey(steps)) return *other;
-      throw Fail(place, place.column, width, fmt::format("unknown key '{}'", key),
-                 NearestPath(key, paths));
+      throw OverrideFault(place, place.column, width, fmt::format("unknown key '{}'", key),
+                          NearestPath(key, paths));
     }
     constexpr size_t kShown = 8;
     const size_t more = fitting.size() - std::min(fitting.size(), kShown);
     fitting.resize(fitting.size() - more);
-    throw Fail(
+    throw OverrideFault(
         place, place.column, width,
         fmt::format("'{}' stands for more than one key; write one of them", key),
         "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
+ private:
   // The only path that leads through no list: it goes before the keys of lists' items, as
   // tpu_config.num_shards before the one of a stage. nullopt: there is none, or several.
   static std::optional<std::string> OnlyPlain(const std::vector<std::string>& paths) {
@@ -252,39 +223,82 @@ class Overrider {
     return fmt::format("did you mean '{}'?", whole[static_cast<size_t>(at)]);
   }
 
-  // The value as a node. A string is taken as it stands, since a shell has unquoted it already;
-  // everything else is YAML.
-  static Node ReadOverrideValue(const Override& override, size_t start, const Place& place,
-                                const std::vector<const Type*>& types) {
-    const std::string text = override.text.substr(start);
-    const Origin origin{Origin::Kind::kOverride, override.origin};
-    const bool formula =
-        std::any_of(types.begin(), types.end(), [](const Type* type) { return type->formula; }) &&
-        !text.starts_with('{') && !text.starts_with('[');
-    const bool strings =
-        formula || (!types.empty() && std::all_of(types.begin(), types.end(), [](const Type* type) {
-          return type->kind == Kind::kString;
-        }));
-    // YAML reads nothing as null, which for many a key means "without a bound".
-    if (!strings && text.find_first_not_of(" \t\r\n") == std::string::npos) {
-      throw Fail(place, 1, static_cast<int>(start),
-                 fmt::format("'{}': the value is missing", override.text.substr(0, start)),
-                 "KEY=null says null, ~KEY goes back to the default");
+  const Tree& tree_;
+  const Value& defaults_;
+  const std::vector<std::string>& parameters_;
+};
+
+// The value as a node. A string is taken as it stands, since a shell has unquoted it already;
+// everything else is YAML.
+Node ReadOverrideValue(const Override& override, size_t start, const Place& place,
+                       const std::vector<const Type*>& types) {
+  const std::string text = override.text.substr(start);
+  const Origin origin{Origin::Kind::kOverride, override.origin};
+  const bool formula =
+      std::any_of(types.begin(), types.end(), [](const Type* type) { return type->formula; }) &&
+      !text.starts_with('{') && !text.starts_with('[');
+  const bool strings =
+      formula || (!types.empty() && std::all_of(types.begin(), types.end(), [](const Type* type) {
+        return type->kind == Kind::kString;
+      }));
+  // YAML reads nothing as null, which for many a key means "without a bound".
+  if (!strings && text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw OverrideFault(place, 1, static_cast<int>(start),
+                        fmt::format("'{}': the value is missing", override.text.substr(0, start)),
+                        "KEY=null says null, ~KEY goes back to the default");
+  }
+  const bool quoted = text.starts_with('"') || text.starts_with('\'');
+  if (!strings || quoted || text == "null" || text == "~") {
+    return ParseFlowValue(override.text, start, place, origin);
+  }
+  Node node;
+  node.kind = Node::Kind::kScalar;
+  node.text = text;
+  node.quoted = text.empty();
+  node.place = {place.file, place.line, static_cast<int>(start) + 1};
+  node.width = std::max<int>(static_cast<int>(text.size()), 1);
+  node.origin = origin;
+  return node;
+}
+
+// Applies overrides to the tree, one by one.
+class Overrider {
+ public:
+  Overrider(Tree& tree, const Value& defaults, const std::vector<std::string>& parameters)
+      : tree_(tree), defaults_(defaults), keys_(tree, defaults, parameters) {}
+
+  // Applies one override. Throws Error kUsage, with its place in the argument.
+  AppliedOverride Apply(const Override& override, const Place& place) {
+    const std::optional<Parts> parts = PartsOf(override.text);
+    if (!parts) {
+      throw OverrideFault(place, 1, static_cast<int>(override.text.size()),
+                          fmt::format("expected KEY=VALUE, found '{}'", override.text),
+                          "KEY+=ITEM adds to a list, ~KEY goes back to the default");
     }
-    const bool quoted = text.starts_with('"') || text.starts_with('\'');
-    if (!strings || quoted || text == "null" || text == "~") {
-      return ParseFlowValue(override.text, start, place, origin);
+    Place at = place;
+    at.column = static_cast<int>(parts->key_at) + 1;
+    const std::string path = keys_.PathOf(parts->key, at);
+    const std::vector<std::string> steps = PathSteps(path);
+    if (parts->kind == Parts::Kind::kRemove) {
+      Remove(steps);
+      return {parts->key, path};
     }
-    Node node;
-    node.kind = Node::Kind::kScalar;
-    node.text = text;
-    node.quoted = text.empty();
-    node.place = {place.file, place.line, static_cast<int>(start) + 1};
-    node.width = std::max<int>(static_cast<int>(text.size()), 1);
-    node.origin = origin;
-    return node;
+    std::vector<const Type*> types = TypesAt(*defaults_.type, steps);
+    if (parts->kind == Parts::Kind::kSet) {
+      Put(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));
+      return {parts->key, path};
+    }
+    types = StepInto(types, "0");
+    if (types.empty()) {
+      throw OverrideFault(at, at.column, static_cast<int>(parts->key.size()),
+                          fmt::format("'{}' is no list", path),
+                          fmt::format("{}=VALUE", parts->key));
+    }
+    Append(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));
+    return {parts->key, path};
   }
 
+ private:
   // The node at the path, made where it is not there.
   Node& Reach(const std::vector<std::string>& steps, const std::string& key, const Place& place,
               const Origin& origin) {
@@ -402,7 +416,7 @@ class Overrider {
     if (node.kind == Node::Kind::kList) {
       const std::optional<size_t> index = WholeNumber<size_t>(step);
       if (index && *index < node.children.size()) return node.children[*index];
-      throw Fail(
+      throw OverrideFault(
           place, place.column, static_cast<int>(key.size()),
           fmt::format("'{}': the list has {} items, counted from 0", key, node.children.size()),
           "");
@@ -420,7 +434,7 @@ class Overrider {
 
   Tree& tree_;
   const Value& defaults_;
-  const std::vector<std::string>& parameters_;
+  const OverrideKeys keys_;
 };
 
 }  // namespace
