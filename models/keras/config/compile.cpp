@@ -63,6 +63,76 @@ KerasJson ArgumentsOf(std::string_view function, KerasConfig& config) {
   return arguments.Take();
 }
 
+// Names the metrics of a model as Keras does, and renames them by a metric_names_map.
+class MetricNames {
+ public:
+  // `outputs` are the names of predictions, `layers` the names of the layers that give them. All
+  // arguments outlive this object.
+  MetricNames(const std::vector<std::string>& outputs, const std::vector<std::string>& layers,
+              const std::map<std::string, std::string>& renamed)
+      : outputs_(outputs), layers_(layers), renamed_(renamed) {}
+
+  // Returns a metric's name without the output's name, which Keras puts before it.
+  [[nodiscard]] std::string BareName(const std::string& name, size_t number) const {
+    if (outputs_.size() == 1) return name;
+    for (const std::string& output : {outputs_[number], layers_[number]}) {
+      if (name.starts_with(output + "_")) return name.substr(output.size() + 1);
+    }
+    return name;
+  }
+
+  // Returns the metric's name in results: <name>_1 or weighted_<name> if the name is taken; then
+  // the map's name for it.
+  std::string Add(const std::string& bare, size_t number, bool weighted) {
+    const std::string prefix = outputs_.size() > 1 ? outputs_[number] + "_" : "";
+    std::string wanted = prefix + bare;
+    if (weighted && metrics_.contains(wanted)) wanted = prefix + "weighted_" + bare;
+    std::string name = wanted;
+    for (int i = 1; !metrics_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+    const auto mapped = renamed_.find(name);
+    return mapped == renamed_.end() ? name : mapped->second;
+  }
+
+  // Throws Error kUsage, in TensorFlow's words, unless the map has exactly the metrics added so
+  // far.
+  void CheckMap() const {
+    if (renamed_.empty()) return;
+    std::vector<std::string> missing;
+    std::vector<std::string> unexpected;
+    for (const std::string& metric : metrics_) {
+      if (!renamed_.contains(metric)) missing.push_back(metric);
+    }
+    for (const auto& [name, mapped] : renamed_) {
+      if (!metrics_.contains(name)) unexpected.push_back(name);
+    }
+    const auto list = [](const std::vector<std::string>& names) {
+      return names.empty() ? std::string("[]") : "['" + Join(names, "', '") + "']";
+    };
+    if (!missing.empty()) {
+      throw Error(Code::kUsage,
+                  fmt::format("Invalid `metric_names_map`. The following keras model metric names:"
+                              "\"{}\" do not exist in the `metric_names_map` dictionary",
+                              list(missing)),
+                  "metric_names_map: {" + missing.front() + ": NAME}")
+          .Key("model.metric_names_map");
+    }
+    if (unexpected.empty()) return;
+    throw Error(Code::kUsage,
+                fmt::format("Invalid `metric_names_map`. There are unexpected keys in the "
+                            "`metric_names_map` dictionary. Expected keys: {}, Received: {}",
+                            list({metrics_.begin(), metrics_.end()}), list(unexpected)),
+                "leave out those that the model does not have")
+        .Key("model.metric_names_map");
+  }
+
+ private:
+  const std::vector<std::string>& outputs_;
+  const std::vector<std::string>& layers_;
+  const std::map<std::string, std::string>& renamed_;
+  std::set<std::string> metrics_;  // the names without the map
+};
+
+// Reads what a model was compiled with into the head and the optimizer of a job.
 class CompileReader {
  public:
   CompileReader(const KerasFile& file, const KerasOutputs& outputs,
@@ -70,8 +140,8 @@ class CompileReader {
       : training_(file.training()),
         place_(file.name() + ": compile"),
         outputs_(outputs),
-        names_(names),
-        job_(job) {}
+        job_(job),
+        metric_names_(job.outputs, outputs.layers, names) {}
 
   void Read() {
     KerasConfig compile(training_);
@@ -89,7 +159,7 @@ class CompileReader {
     if (has_unknown_loss_) {
       for (KerasJson& output : outputs) output.erase("loss");
     }
-    CheckNames();
+    metric_names_.CheckMap();
     job_.head = {{"type", "compile"}, {"outputs", std::move(outputs)}};
     ReadOptimizer();
   }
@@ -248,13 +318,13 @@ class CompileReader {
     }
     std::string name = WordOf(options, "name");
     if (name.empty()) name = metric.is_string() ? metric.get<std::string>() : fn;
-    const std::string bare = BareName(name, number);
+    const std::string bare = metric_names_.BareName(name, number);
     // Keras writes the accuracy of a model that never saw labels as the categorical one.
     const bool is_accuracy = bare == "accuracy" || bare == "acc";
     if (is_accuracy && fn == "categorical_accuracy" && loss == "sparse_categorical_crossentropy") {
       fn = "accuracy";
     }
-    name = NewName(bare, number, weighted);
+    name = metric_names_.Add(bare, number, weighted);
     KerasJson section = {{"fn", fn}};
     if (name != fn || job_.outputs.size() > 1) section["name"] = name;
     if (!options.is_object()) return section;
@@ -266,56 +336,6 @@ class CompileReader {
     config.Expect("num_regressors", 0);
     config.Finish();
     return section;
-  }
-
-  // A metric's name without that of its output, which Keras puts before it.
-  std::string BareName(const std::string& name, size_t number) const {
-    if (job_.outputs.size() == 1) return name;
-    for (const std::string& output : {job_.outputs[number], outputs_.layers[number]}) {
-      if (name.starts_with(output + "_")) return name.substr(output.size() + 1);
-    }
-    return name;
-  }
-
-  // The name for results: a second equal one is <name>_1, or weighted_<name>; then the map's.
-  std::string NewName(const std::string& bare, size_t number, bool weighted) {
-    const std::string prefix = job_.outputs.size() > 1 ? job_.outputs[number] + "_" : "";
-    std::string wanted = prefix + bare;
-    if (weighted && metrics_.contains(wanted)) wanted = prefix + "weighted_" + bare;
-    std::string name = wanted;
-    for (int i = 1; !metrics_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-    const auto mapped = names_.find(name);
-    return mapped == names_.end() ? name : mapped->second;
-  }
-
-  void CheckNames() const {
-    if (names_.empty()) return;
-    std::vector<std::string> missing;
-    std::vector<std::string> unexpected;
-    for (const std::string& metric : metrics_) {
-      if (!names_.contains(metric)) missing.push_back(metric);
-    }
-    for (const auto& [name, mapped] : names_) {
-      if (!metrics_.contains(name)) unexpected.push_back(name);
-    }
-    const auto list = [](const std::vector<std::string>& names) {
-      return names.empty() ? std::string("[]") : "['" + Join(names, "', '") + "']";
-    };
-    if (!missing.empty()) {
-      throw Error(Code::kUsage,
-                  fmt::format("Invalid `metric_names_map`. The following keras model metric names:"
-                              "\"{}\" do not exist in the `metric_names_map` dictionary",
-                              list(missing)),
-                  "metric_names_map: {" + missing.front() + ": NAME}")
-          .Key("model.metric_names_map");
-    }
-    if (unexpected.empty()) return;
-    throw Error(Code::kUsage,
-                fmt::format("Invalid `metric_names_map`. There are unexpected keys in the "
-                            "`metric_names_map` dictionary. Expected keys: {}, Received: {}",
-                            list({metrics_.begin(), metrics_.end()}), list(unexpected)),
-                "leave out those that the model does not have")
-        .Key("model.metric_names_map");
   }
 
   // ---- optimizer --------------------------------------------------------------------------------
@@ -337,10 +357,9 @@ class CompileReader {
   const KerasJson& training_;
   std::string place_;
   const KerasOutputs& outputs_;
-  const std::map<std::string, std::string>& names_;
   KerasJob& job_;
+  MetricNames metric_names_;
   bool has_unknown_loss_ = false;
-  std::set<std::string> metrics_;  // the names that results have without a map
 };
 
 }  // namespace
