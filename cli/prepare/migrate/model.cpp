@@ -20,72 +20,53 @@ constexpr const char* kLinearBias = "linear/linear_model/bias_weights";
 constexpr const char* kDnnBias = "dnn/logits/bias";
 constexpr const char* kBaselineBias = "baseline/bias";
 
-class ModelFinder {
- public:
-  ModelFinder(const SeenGraph& graph, const BundleReader& variables, const MigratedColumns& columns)
-      : graph_(graph), variables_(variables), columns_(columns) {}
+// True for a node of the head: tf.compat.v1's stands below the model ("dnn/head/...").
+bool IsOfHead(const SeenNode& node) {
+  for (const char* const scope : {"head/", "dnn/head/", "linear/head/"}) {
+    if (node.name.starts_with(scope)) return true;
+  }
+  return false;
+}
 
-  std::optional<MigratedModel> Run() {
-    const bool linear = variables_.Has(kLinearBias);
-    const bool dnn = variables_.Has(kDnnBias);
-    if (!linear && !dnn) return Baseline();
-    const std::string family = linear && dnn ? "DNNLinearCombined" : dnn ? "DNN" : "Linear";
-    AddHead(variables_.ShapeOf(dnn ? kDnnBias : kLinearBias).elements(), family);
-    if (linear && dnn) {
-      AddList("linear_feature_columns", columns_.linear);
-      AddCombiner("linear_");
-      AddOptimizer("linear_optimizer", "linear/");
-      AddList("dnn_feature_columns", columns_.dnn);
-      AddNetwork("dnn_");
-      AddOptimizer("dnn_optimizer", "dnn/");
-    } else if (linear) {
-      AddList("feature_columns", columns_.linear);
-      AddCombiner("");
-      AddOptimizer("optimizer", "linear/");
+// Finds an estimator's head by the ops of its loss, and adds the model's lines about it.
+class HeadFinder {
+ public:
+  HeadFinder(const SeenGraph& graph, const BundleReader& variables, MigratedModel& model)
+      : graph_(graph), variables_(variables), model_(model) {}
+
+  // `logits` is the number of logits, `family` the estimator's name before Classifier or Regressor.
+  void Run(int64_t logits, const std::string& family) {
+    const bool softmax = HeadHas("SparseSoftmaxCrossEntropyWithLogits");
+    const bool squared =
+        HeadHas("SquaredDifference", "loss") || HeadHas("SquaredDifference", "mean_squared_error");
+    const bool logistic =
+        HeadHas("Softplus", "loss") || HeadHas("Log1p", "loss") || HeadHas("Sigmoid");
+    model_.labels_are_classes = !squared;
+    model_.type = family + (squared ? "Regressor" : "Classifier");
+    if (squared) {
+      model_.label_dimension = logits;
+      if (logits != 1) model_.Add(fmt::format("label_dimension: {}", logits));
     } else {
-      AddList("feature_columns", columns_.dnn);
-      AddNetwork("");
-      AddOptimizer("optimizer", "dnn/");
+      const int64_t classes = logits == 1 ? 2 : logits;
+      const bool is_known = !HasSeveralHeads() && (softmax || (logits == 1 && logistic));
+      model_.Add(fmt::format("n_classes: {}", classes),
+                 is_known ? "" : "the head, by the loss in the graph");
+      AddVocabulary(classes);
     }
-    model_.logits = HeadLogits(graph_);
-    return std::move(model_);
+    // The losses' sum is divided by their number, but for SUM.
+    const bool divided = HeadHas("DivNoNan", "weighted_loss") ||
+                         HeadHas("RealDiv", "weighted_loss") || HeadHas("Div", "weighted_loss");
+    if (HeadHas("Sum", "weighted_loss") && !divided) model_.Add("loss_reduction: SUM");
+    if (HeadHas("Sum", "weighted_loss") && divided) AddDivisor();
+    if (const SeenNode* const weighs = FindWeights()) AddWeights(*weighs);
+    if (!squared && logits == 1 && IsOfVersion1()) {
+      model_.Add(
+          "metrics: [{type: auc, curve: PR, summation_method: trapezoidal, name: "
+          "auc_precision_recall}]");
+    }
   }
 
  private:
-  std::optional<MigratedModel> Baseline() {
-    if (!variables_.Has(kBaselineBias)) return std::nullopt;
-    AddHead(variables_.ShapeOf(kBaselineBias).elements(), "Baseline");
-    AddOptimizer("optimizer", "baseline/");
-    model_.takes_any_feature = true;
-    return std::move(model_);
-  }
-
-  void Add(std::string text, std::string unknown = "") {
-    model_.lines.push_back({std::move(text), std::move(unknown)});
-  }
-
-  void AddList(const std::string& key, const std::vector<std::string>& names) {
-    std::vector<std::string> words;
-    for (const std::string& name : names) words.push_back(config::StringText(name));
-    Add(fmt::format("{}: [{}]", key, Join(words, ", ")));
-  }
-
-  void AddCombiner(const std::string& prefix) {
-    if (columns_.sparse_combiner == "sum") return;
-    Add(fmt::format("{}sparse_combiner: {}", prefix, columns_.sparse_combiner));
-  }
-
-  [[nodiscard]] bool HasOp(const std::string& scope, std::string_view op) const {
-    return !graph_.Below(scope, std::string(op)).empty();
-  }
-
-  // True for a node of the head: tf.compat.v1's stands below the model ("dnn/head/...").
-  [[nodiscard]] static bool IsOfHead(const SeenNode& node) {
-    for (const char* const scope : {"head/", "dnn/head/", "linear/head/"}) {
-      if (node.name.starts_with(scope)) return true;
-    }
-    return false;
-  }
   // True where the head has a node of this op, with this in its name.
   [[nodiscard]] bool HeadHas(std::string_view op, std::string_view part = "") const {
     return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const SeenNode& node) {
@@ -100,37 +81,6 @@ class ModelFinder {
                        [](const std::string& name) { return name.starts_with("training_"); });
   }
 
-  // Tells the head by the loss's ops; `logits` is how many there are.
-  void AddHead(int64_t logits, const std::string& family) {
-    const bool softmax = HeadHas("SparseSoftmaxCrossEntropyWithLogits");
-    const bool squared =
-        HeadHas("SquaredDifference", "loss") || HeadHas("SquaredDifference", "mean_squared_error");
-    const bool logistic =
-        HeadHas("Softplus", "loss") || HeadHas("Log1p", "loss") || HeadHas("Sigmoid");
-    model_.labels_are_classes = !squared;
-    model_.type = family + (squared ? "Regressor" : "Classifier");
-    if (squared) {
-      model_.label_dimension = logits;
-      if (logits != 1) Add(fmt::format("label_dimension: {}", logits));
-    } else {
-      const int64_t classes = logits == 1 ? 2 : logits;
-      const bool is_known = !HasSeveralHeads() && (softmax || (logits == 1 && logistic));
-      Add(fmt::format("n_classes: {}", classes),
-          is_known ? "" : "the head, by the loss in the graph");
-      AddVocabulary(classes);
-    }
-    // The losses' sum is divided by their number, but for SUM.
-    const bool divided = HeadHas("DivNoNan", "weighted_loss") ||
-                         HeadHas("RealDiv", "weighted_loss") || HeadHas("Div", "weighted_loss");
-    if (HeadHas("Sum", "weighted_loss") && !divided) Add("loss_reduction: SUM");
-    if (HeadHas("Sum", "weighted_loss") && divided) AddDivisor();
-    if (const SeenNode* const weighs = FindWeights()) AddWeights(*weighs);
-    if (!squared && logits == 1 && IsOfVersion1()) {
-      Add("metrics: [{type: auc, curve: PR, summation_method: trapezoidal, name: "
-          "auc_precision_recall}]");
-    }
-  }
-
   // A sum of losses is divided by their number, by the number of those with a weight, or by the
   // weights' sum.
   void AddDivisor() {
@@ -141,7 +91,7 @@ class ModelFinder {
     };
     if (divides_by("weighted_loss/num_elements")) return;
     const bool counts = divides_by("weighted_loss/num_present");
-    Add(counts ? "loss_reduction: SUM_BY_NONZERO_WEIGHTS" : "loss_reduction: MEAN");
+    model_.Add(counts ? "loss_reduction: SUM_BY_NONZERO_WEIGHTS" : "loss_reduction: MEAN");
   }
 
   // The losses are multiplied by their weights: a one if there is no column of them.
@@ -176,7 +126,7 @@ class ModelFinder {
     if (!is_named) unknown = "the name of the feature that weighs the examples";
     if (!output)
       unknown += fmt::format(", and what {} makes of it in the loss", Described(&product));
-    Add("weight_column: " + config::StringText(name), unknown);
+    model_.Add("weight_column: " + config::StringText(name), unknown);
     model_.weight = name;
     model_.weight_output = output;
   }
@@ -197,10 +147,73 @@ class ModelFinder {
       for (const std::string_view word : node.value->strings()) {
         words.push_back(config::StringText(word));
       }
-      Add(fmt::format("label_vocabulary: [{}]", Join(words, ", ")));
+      model_.Add(fmt::format("label_vocabulary: [{}]", Join(words, ", ")));
       model_.labels_are_words = true;
       return;
     }
+  }
+
+  const SeenGraph& graph_;
+  const BundleReader& variables_;
+  MigratedModel& model_;
+};
+
+// Finds which estimator has these variables, with what columns, network and optimizers.
+class ModelFinder {
+ public:
+  ModelFinder(const SeenGraph& graph, const BundleReader& variables, const MigratedColumns& columns)
+      : graph_(graph), variables_(variables), columns_(columns) {}
+
+  std::optional<MigratedModel> Run() {
+    const bool linear = variables_.Has(kLinearBias);
+    const bool dnn = variables_.Has(kDnnBias);
+    if (!linear && !dnn) return Baseline();
+    const std::string family = linear && dnn ? "DNNLinearCombined" : dnn ? "DNN" : "Linear";
+    HeadFinder(graph_, variables_, model_)
+        .Run(variables_.ShapeOf(dnn ? kDnnBias : kLinearBias).elements(), family);
+    if (linear && dnn) {
+      AddList("linear_feature_columns", columns_.linear);
+      AddCombiner("linear_");
+      AddOptimizer("linear_optimizer", "linear/");
+      AddList("dnn_feature_columns", columns_.dnn);
+      AddNetwork("dnn_");
+      AddOptimizer("dnn_optimizer", "dnn/");
+    } else if (linear) {
+      AddList("feature_columns", columns_.linear);
+      AddCombiner("");
+      AddOptimizer("optimizer", "linear/");
+    } else {
+      AddList("feature_columns", columns_.dnn);
+      AddNetwork("");
+      AddOptimizer("optimizer", "dnn/");
+    }
+    model_.logits = HeadLogits(graph_);
+    return std::move(model_);
+  }
+
+ private:
+  std::optional<MigratedModel> Baseline() {
+    if (!variables_.Has(kBaselineBias)) return std::nullopt;
+    HeadFinder(graph_, variables_, model_)
+        .Run(variables_.ShapeOf(kBaselineBias).elements(), "Baseline");
+    AddOptimizer("optimizer", "baseline/");
+    model_.takes_any_feature = true;
+    return std::move(model_);
+  }
+
+  void AddList(const std::string& key, const std::vector<std::string>& names) {
+    std::vector<std::string> words;
+    for (const std::string& name : names) words.push_back(config::StringText(name));
+    model_.Add(fmt::format("{}: [{}]", key, Join(words, ", ")));
+  }
+
+  void AddCombiner(const std::string& prefix) {
+    if (columns_.sparse_combiner == "sum") return;
+    model_.Add(fmt::format("{}sparse_combiner: {}", prefix, columns_.sparse_combiner));
+  }
+
+  [[nodiscard]] bool HasOp(const std::string& scope, std::string_view op) const {
+    return !graph_.Below(scope, std::string(op)).empty();
   }
 
   void AddNetwork(const std::string& prefix) {
@@ -210,10 +223,10 @@ class ModelFinder {
       if (!variables_.Has(kernel)) break;
       units.push_back(fmt::format("{}", variables_.ShapeOf(kernel).dim(-1)));
     }
-    Add(fmt::format("{}hidden_units: [{}]", prefix, Join(units, ", ")));
+    model_.Add(fmt::format("{}hidden_units: [{}]", prefix, Join(units, ", ")));
     AddActivation(prefix);
     AddDropout(prefix);
-    if (variables_.Has("dnn/hiddenlayer_0/batchnorm_0/gamma")) Add("batch_norm: true");
+    if (variables_.Has("dnn/hiddenlayer_0/batchnorm_0/gamma")) model_.Add("batch_norm: true");
   }
 
   // Some activations are products with a simpler one's result.
@@ -237,9 +250,10 @@ class ModelFinder {
       found = ops.contains("Erf") ? "gelu" : is_swish ? "swish" : "";
     }
     if (found.empty()) {
-      Add(fmt::format("{}activation_fn: relu", prefix), "the activation of the hidden layers");
+      model_.Add(fmt::format("{}activation_fn: relu", prefix),
+                 "the activation of the hidden layers");
     } else if (found != "relu") {
-      Add(fmt::format("{}activation_fn: {}", prefix, found));
+      model_.Add(fmt::format("{}activation_fn: {}", prefix, found));
     }
   }
 
@@ -260,19 +274,21 @@ class ModelFinder {
     for (const SeenNode* const node : graph_.Below("dnn/dropout", "GreaterEqual")) {
       const auto rate = graph_.ConstantAt(*node, 1);
       if (!rate || rate->elements() != 1) continue;
-      Add(fmt::format("{}dropout: {}", prefix, NumberText(static_cast<float>(rate->AsDouble(0)))));
+      model_.Add(
+          fmt::format("{}dropout: {}", prefix, NumberText(static_cast<float>(rate->AsDouble(0)))));
       return;
     }
-    Add(fmt::format("{}dropout: 0.5", prefix), "the rate of dropout");
+    model_.Add(fmt::format("{}dropout: 0.5", prefix), "the rate of dropout");
   }
 
   void AddOptimizer(const std::string& key, const std::string& part) {
     std::optional<MigratedLine> found = FindKerasOptimizer(graph_, variables_, part);
     if (!found) found = FindTrainOptimizer(graph_, variables_, part);
     if (found) {
-      Add(fmt::format("{}: {}", key, found->text), found->unknown);
+      model_.Add(fmt::format("{}: {}", key, found->text), found->unknown);
     } else {
-      Add(fmt::format("{}: Adagrad", key), "the optimizer: none of TensorFlow's is in the graph");
+      model_.Add(fmt::format("{}: Adagrad", key),
+                 "the optimizer: none of TensorFlow's is in the graph");
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/prepare/migrate/columns.h"
@@ -24,6 +25,11 @@ struct MigratedModel {
   std::optional<MigratedInput> input = {};
   std::optional<MigratedLine> optimizer = {};
   std::string logits = {};  // the tensor of them; empty: it is not known
+
+  // Adds a line; `unknown` says what about it could not be found out.
+  void Add(std::string text, std::string unknown = "") {
+    lines.push_back({std::move(text), std::move(unknown)});
+  }
 };
 
 // The estimator by its variables; nullopt: they belong to no premade estimator with feature
