@@ -26,6 +26,134 @@ bool IsTensorList(const KerasJson& value) {
          value[2].is_number_integer();
 }
 
+// The items of a dict as Keras flattens it: by name.
+std::map<std::string, const KerasJson*> InOrder(const KerasJson& dict) {
+  std::map<std::string, const KerasJson*> items;
+  for (const auto& [name, value] : dict.items()) items.emplace(name, &value);
+  return items;
+}
+
+// The number of a tensor ["layer", node, output] among what the layer gives.
+int OutputOf(const KerasJson& tensor) {
+  return tensor[2].is_number_integer() ? tensor[2].get<int>() : 0;
+}
+
+int FirstNode(const KerasGraphLayer& layer, const WrittenTensor& written) {
+  if (!IsKerasModel(layer.class_name)) return 0;
+  if (layer.class_name != "Sequential") return written.is_keras3 ? 0 : 1;
+  if (written.is_keras3) return 0;
+  const KerasJson& layers = MemberOf(layer.config, "layers");
+  const bool knew_input =
+      layers.is_array() && !layers.empty() && WordOf(layers.front(), "class_name") == "InputLayer";
+  return knew_input ? 1 : 0;
+}
+
+// Reads the nodes of layers in the dialects of Keras 2 and 3, and numbers the tensors in them.
+class CallReader {
+ public:
+  // `index` has the layers by name, and outlives this object.
+  explicit CallReader(const std::map<std::string, size_t>& index) : index_(index) {}
+
+  [[nodiscard]] KerasCall Read(const KerasJson& node) {
+    return node.is_object() ? Keras3Call(node) : Keras2Call(node);
+  }
+
+  // Adds a tensor, whose `call` is its number among the tensors that were written.
+  KerasTensor Add(const WrittenTensor& written) {
+    written_.push_back(written);
+    return {written.layer, static_cast<int>(written_.size()) - 1, written.output};
+  }
+
+  [[nodiscard]] const WrittenTensor& Written(const KerasTensor& tensor) const {
+    return written_[static_cast<size_t>(tensor.call)];
+  }
+
+ private:
+  // [["image", 0, 0, {...}], ...], or flat for an operation: ["image", 0, 0, {...}].
+  KerasCall Keras2Call(const KerasJson& node) {
+    KerasCall call;
+    call.keywords = KerasJson::object();
+    if (!node.is_array() || node.empty()) return call;
+    const bool is_flat = node[0].is_string();
+    const KerasJson rows = is_flat ? KerasJson::array({node}) : node;
+    for (const KerasJson& row : rows) {
+      if (!row.is_array() || row.size() < 3 || !row[0].is_string() || !row[1].is_number()) {
+        RefuseKeras(fmt::format("the node {} cannot be read", row.dump()));
+      }
+      if (row[0] == std::string(kConstant)) {
+        call.constant = row[2];
+        call.constant_first = call.inputs.empty();
+      } else {
+        call.inputs.push_back(Add({row[0], row[1].get<int>(), OutputOf(row)}));
+      }
+      if (row.size() > 3 && row[3].is_object()) Keywords(row[3], call);
+    }
+    return call;
+  }
+
+  void Keywords(const KerasJson& keywords, KerasCall& call) {
+    for (const auto& [key, value] : keywords.items()) {
+      if (key == "name" || key == "mask") continue;
+      if (IsTensorList(value) && index_.contains(value[0].get<std::string>())) {
+        call.inputs.push_back(Add({value[0], value[1].get<int>(), OutputOf(value)}));
+      } else if (key == "y" || key == "b" || key == "bias" || key == "value") {
+        call.constant = value;
+      } else if (key == "x" && call.inputs.empty()) {
+        call.constant = value;
+        call.constant_first = true;
+      } else {
+        call.keywords[key] = value;
+      }
+    }
+  }
+
+  // {"args": [...], "kwargs": {...}} with tensors anywhere.
+  KerasCall Keras3Call(const KerasJson& node) {
+    KerasCall call;
+    call.keywords = KerasJson::object();
+    for (const KerasJson& argument : MemberOf(node, "args")) Argument(argument, call);
+    for (const auto& [key, value] : MemberOf(node, "kwargs").items()) {
+      if (key == "mask" || value.is_null()) continue;
+      if (WordOf(value, "class_name") == kKerasTensor) {
+        Argument(value, call);
+      } else {
+        call.keywords[key] = value;
+      }
+    }
+    return call;
+  }
+
+  void Argument(const KerasJson& argument, KerasCall& call) {
+    if (WordOf(argument, "class_name") == kKerasTensor) {
+      const KerasJson& history = MemberOf(MemberOf(argument, "config"), "keras_history");
+      if (!IsTensorList(history))
+        RefuseKeras(fmt::format("the node {} cannot be read", argument.dump()));
+      call.inputs.push_back(Add({.layer = history[0],
+                                 .node = history[1].get<int>(),
+                                 .output = OutputOf(history),
+                                 .is_keras3 = true}));
+      return;
+    }
+    const bool holds_tensors = argument.is_array() && !argument.empty() &&
+                               WordOf(argument.front(), "class_name") == kKerasTensor;
+    const bool is_dict_of_tensors = argument.is_object() && !argument.empty() &&
+                                    argument.begin()->is_object() &&
+                                    WordOf(*argument.begin(), "class_name") == kKerasTensor;
+    if (holds_tensors) {
+      for (const KerasJson& item : argument) Argument(item, call);
+    } else if (is_dict_of_tensors) {
+      for (const auto& [name, item] : InOrder(argument)) Argument(*item, call);
+    } else if (!argument.is_null()) {
+      call.constant = argument;
+      call.constant_first = call.inputs.empty();
+    }
+  }
+
+  const std::map<std::string, size_t>& index_;
+  std::vector<WrittenTensor> written_;
+};
+
+// Reads the layers of a model, their calls, and its inputs and outputs.
 class GraphReader {
  public:
   explicit GraphReader(const KerasJson& model) : model_(model) {}
@@ -109,107 +237,17 @@ class GraphReader {
     }
     if (!nodes.is_array()) return;
     for (const KerasJson& node : nodes) {
-      made.calls.push_back(node.is_object() ? Keras3Call(node) : Keras2Call(node));
-    }
-  }
-
-  // The number of a tensor ["layer", node, output] among what the layer gives.
-  static int OutputOf(const KerasJson& tensor) {
-    return tensor[2].is_number_integer() ? tensor[2].get<int>() : 0;
-  }
-
-  KerasTensor Add(const WrittenTensor& written) {
-    written_.push_back(written);
-    return {written.layer, static_cast<int>(written_.size()) - 1, written.output};
-  }
-
-  // [["image", 0, 0, {...}], ...], or flat for an operation: ["image", 0, 0, {...}].
-  KerasCall Keras2Call(const KerasJson& node) {
-    KerasCall call;
-    call.keywords = KerasJson::object();
-    if (!node.is_array() || node.empty()) return call;
-    const bool is_flat = node[0].is_string();
-    const KerasJson rows = is_flat ? KerasJson::array({node}) : node;
-    for (const KerasJson& row : rows) {
-      if (!row.is_array() || row.size() < 3 || !row[0].is_string() || !row[1].is_number()) {
-        RefuseKeras(fmt::format("the node {} cannot be read", row.dump()));
-      }
-      if (row[0] == std::string(kConstant)) {
-        call.constant = row[2];
-        call.constant_first = call.inputs.empty();
-      } else {
-        call.inputs.push_back(Add({row[0], row[1].get<int>(), OutputOf(row)}));
-      }
-      if (row.size() > 3 && row[3].is_object()) Keywords(row[3], call);
-    }
-    return call;
-  }
-
-  void Keywords(const KerasJson& keywords, KerasCall& call) {
-    for (const auto& [key, value] : keywords.items()) {
-      if (key == "name" || key == "mask") continue;
-      if (IsTensorList(value) && index_.contains(value[0].get<std::string>())) {
-        call.inputs.push_back(Add({value[0], value[1].get<int>(), OutputOf(value)}));
-      } else if (key == "y" || key == "b" || key == "bias" || key == "value") {
-        call.constant = value;
-      } else if (key == "x" && call.inputs.empty()) {
-        call.constant = value;
-        call.constant_first = true;
-      } else {
-        call.keywords[key] = value;
-      }
-    }
-  }
-
-  // {"args": [...], "kwargs": {...}} with tensors anywhere.
-  KerasCall Keras3Call(const KerasJson& node) {
-    KerasCall call;
-    call.keywords = KerasJson::object();
-    for (const KerasJson& argument : MemberOf(node, "args")) Argument(argument, call);
-    for (const auto& [key, value] : MemberOf(node, "kwargs").items()) {
-      if (key == "mask" || value.is_null()) continue;
-      if (WordOf(value, "class_name") == kKerasTensor) {
-        Argument(value, call);
-      } else {
-        call.keywords[key] = value;
-      }
-    }
-    return call;
-  }
-
-  void Argument(const KerasJson& argument, KerasCall& call) {
-    if (WordOf(argument, "class_name") == kKerasTensor) {
-      const KerasJson& history = MemberOf(MemberOf(argument, "config"), "keras_history");
-      if (!IsTensorList(history))
-        RefuseKeras(fmt::format("the node {} cannot be read", argument.dump()));
-      call.inputs.push_back(Add({.layer = history[0],
-                                 .node = history[1].get<int>(),
-                                 .output = OutputOf(history),
-                                 .is_keras3 = true}));
-      return;
-    }
-    const bool holds_tensors = argument.is_array() && !argument.empty() &&
-                               WordOf(argument.front(), "class_name") == kKerasTensor;
-    const bool is_dict_of_tensors = argument.is_object() && !argument.empty() &&
-                                    argument.begin()->is_object() &&
-                                    WordOf(*argument.begin(), "class_name") == kKerasTensor;
-    if (holds_tensors) {
-      for (const KerasJson& item : argument) Argument(item, call);
-    } else if (is_dict_of_tensors) {
-      for (const auto& [name, item] : InOrder(argument)) Argument(*item, call);
-    } else if (!argument.is_null()) {
-      call.constant = argument;
-      call.constant_first = call.inputs.empty();
+      made.calls.push_back(calls_.Read(node));
     }
   }
 
   // [["image", 0, 0]], ["image", 0, 0], or a dict of those.
   void ReadEnds(const KerasJson& ends, std::vector<KerasTensor>& tensors) {
     if (IsTensorList(ends)) {
-      tensors.push_back(Add({.layer = ends[0],
-                             .node = ends[1].get<int>(),
-                             .output = OutputOf(ends),
-                             .in_outputs = &tensors == &graph_.outputs}));
+      tensors.push_back(calls_.Add({.layer = ends[0],
+                                    .node = ends[1].get<int>(),
+                                    .output = OutputOf(ends),
+                                    .in_outputs = &tensors == &graph_.outputs}));
       return;
     }
     if (ends.is_array()) {
@@ -217,13 +255,6 @@ class GraphReader {
     } else if (ends.is_object()) {
       for (const auto& [name, end] : InOrder(ends)) ReadEnds(*end, tensors);
     }
-  }
-
-  // The items of a dict as Keras flattens it: by name.
-  static std::map<std::string, const KerasJson*> InOrder(const KerasJson& dict) {
-    std::map<std::string, const KerasJson*> items;
-    for (const auto& [name, value] : dict.items()) items.emplace(name, &value);
-    return items;
   }
 
   void ReadOutputNames(const KerasJson& ends) {
@@ -237,7 +268,7 @@ class GraphReader {
   // Resolves the dialect's numbers of calls, which count a nested model's from 1 in Keras 2.
   void Resolve(KerasTensor& tensor) {
     if (graph_.is_sequential) return;
-    const WrittenTensor& written = written_[static_cast<size_t>(tensor.call)];
+    const WrittenTensor& written = calls_.Written(tensor);
     const auto found = index_.find(tensor.layer);
     if (found == index_.end()) {
       RefuseKeras(
@@ -257,16 +288,6 @@ class GraphReader {
         fmt::format("output {} of '{}' is used, and it has one", tensor.output, tensor.layer));
   }
 
-  static int FirstNode(const KerasGraphLayer& layer, const WrittenTensor& written) {
-    if (!IsKerasModel(layer.class_name)) return 0;
-    if (layer.class_name != "Sequential") return written.is_keras3 ? 0 : 1;
-    if (written.is_keras3) return 0;
-    const KerasJson& layers = MemberOf(layer.config, "layers");
-    const bool knew_input = layers.is_array() && !layers.empty() &&
-                            WordOf(layers.front(), "class_name") == "InputLayer";
-    return knew_input ? 1 : 0;
-  }
-
   void CheckTensors() {
     for (KerasGraphLayer& layer : graph_.layers) {
       for (KerasCall& call : layer.calls) {
@@ -281,7 +302,7 @@ class GraphReader {
   const KerasJson& model_;
   KerasGraph graph_;
   std::map<std::string, size_t> index_;  // of layers, by name
-  std::vector<WrittenTensor> written_;
+  CallReader calls_{index_};
 };
 
 }  // namespace
