@@ -256,8 +256,8 @@ int BenchTheStep(const BenchInvocation& invocation, const Job& job) {
   const SystemClock clock;
   Console console(invocation, clock);
   Log log;  // without sinks: nobody reads what a run says of its start
-  log.AddSink([&](Level level, std::string_view line) {
-    if (level >= Level::kWarning) console.log().Write(level, line);
+  log.AddSink([&](LogLevel level, std::string_view line) {
+    if (level >= LogLevel::kWarning) console.log().Write(level, line);
   });
   const StepReport report = MeasureStep(invocation, job, log);
   const std::string verdict = report.Verdict(invocation.job.value_or("JOB"));

@@ -171,8 +171,9 @@ int Outcome(const std::vector<TrialResult>& results, const SweepFolder& folder, 
     failed.push_back(fmt::format("{} ({})", result.trial.name, code));
   }
   if (!failed.empty()) {
-    log.Write(Level::kError, fmt::format("{} of {} trials are not done: {}; see {}", failed.size(),
-                                         results.size(), Join(failed, ", "), first_log));
+    log.Write(LogLevel::kError,
+              fmt::format("{} of {} trials are not done: {}; see {}", failed.size(), results.size(),
+                          Join(failed, ", "), first_log));
   }
   return exit_code;
 }

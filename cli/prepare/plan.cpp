@@ -267,8 +267,8 @@ Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& 
   const Job& job = loaded.job;
   // Without sinks: what else a run says of its start is in the report.
   Log log;
-  log.AddSink([&](Level level, std::string_view line) {
-    if (level >= Level::kWarning) console.Write(level, line);
+  log.AddSink([&](LogLevel level, std::string_view line) {
+    if (level >= LogLevel::kWarning) console.Write(level, line);
   });
   if (!job.train_spec) {
     throw Error(Code::kUsage, "plan needs a train_spec",

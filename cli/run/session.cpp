@@ -545,7 +545,7 @@ void Session::NoteDone() {
 
 void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept {
   try {
-    for (const Fault& fault : faults) console_.Note(Level::kError, fault.message);
+    for (const Fault& fault : faults) console_.Note(LogLevel::kError, fault.message);
     EndRun(static_cast<int>(code), "failed");
   } catch (const std::exception&) {
     // The cause (a full disk) keeps this from being written too, and is told by the caller.

@@ -28,39 +28,39 @@ bool Decide(Toggle toggle, bool automatic) {
 
 // The lowest level that is shown: by the flags, or else by TPUEST_LOG_LEVEL, which a container sets
 // once for all commands.
-Level LowestLevel(const Invocation& invocation) {
-  if (invocation.quiet) return Level::kWarning;
-  if (invocation.verbose) return Level::kDebug;
+LogLevel LowestLevel(const Invocation& invocation) {
+  if (invocation.quiet) return LogLevel::kWarning;
+  if (invocation.verbose) return LogLevel::kDebug;
   const char* const variable = std::getenv("TPUEST_LOG_LEVEL");
   const std::string_view name = variable == nullptr ? "" : variable;
-  if (name.empty() || name == "info") return Level::kInfo;
-  if (name == "debug") return Level::kDebug;
-  if (name == "warning") return Level::kWarning;
-  if (name == "error") return Level::kError;
+  if (name.empty() || name == "info") return LogLevel::kInfo;
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "warning") return LogLevel::kWarning;
+  if (name == "error") return LogLevel::kError;
   throw Error(Code::kUsage, fmt::format("TPUEST_LOG_LEVEL is '{}'", name),
               "debug, info, warning or error");
 }
 
-std::string_view LevelName(Level level) {
+std::string_view LevelName(LogLevel level) {
   switch (level) {
-    case Level::kDebug:
+    case LogLevel::kDebug:
       return "debug";
-    case Level::kInfo:
+    case LogLevel::kInfo:
       return "info";
-    case Level::kWarning:
+    case LogLevel::kWarning:
       return "warning";
     default:
       return "error";
   }
 }
 
-std::string_view TensorFlowPrefix(Level level) {
+std::string_view TensorFlowPrefix(LogLevel level) {
   switch (level) {
-    case Level::kDebug:
+    case LogLevel::kDebug:
       return "DEBUG:tensorflow:";
-    case Level::kInfo:
+    case LogLevel::kInfo:
       return "INFO:tensorflow:";
-    case Level::kWarning:
+    case LogLevel::kWarning:
       return "WARNING:tensorflow:";
     default:
       return "ERROR:tensorflow:";
@@ -68,7 +68,7 @@ std::string_view TensorFlowPrefix(Level level) {
 }
 
 // The line as a document: time, level, message, and for an event its name and its numbers.
-std::string JsonLine(Level level, std::string_view line, double wall_seconds) {
+std::string JsonLine(LogLevel level, std::string_view line, double wall_seconds) {
   nlohmann::ordered_json document = {
       {"time", Timestamp(wall_seconds, true)}, {"level", LevelName(level)}, {"message", line}};
   const LogEvent event = EventOf(line);
@@ -145,11 +145,11 @@ Console::Console(const Invocation& invocation, const Clock& clock)
       lowest_(LowestLevel(invocation)),
       color_(HasColours(invocation.color)),
       timestamps_(invocation.timestamps),
-      spoken_(format_ == LogFormat::kText && lowest_ > Level::kDebug),
+      spoken_(format_ == LogFormat::kText && lowest_ > LogLevel::kDebug),
       status_line_(Decide(invocation.progress, IsTerminal() && !invocation.quiet) &&
                    format_ == LogFormat::kText),
       last_line_(clock.Seconds()) {
-  log_.AddSink([this](Level level, std::string_view line) { WriteLine(level, line); });
+  log_.AddSink([this](LogLevel level, std::string_view line) { WriteLine(level, line); });
 }
 
 Console::~Console() { Clear(); }
@@ -159,7 +159,7 @@ void Console::AppendTo(const std::string& path) {
   file_->Append(std::exchange(unfiled_, ""));
 }
 
-void Console::Note(Level level, std::string_view line) {
+void Console::Note(LogLevel level, std::string_view line) {
   const std::string text =
       fmt::format("{} {:<7} {}\n", Timestamp(clock_.WallSeconds()), LevelName(level), line);
   if (file_) {
@@ -169,7 +169,7 @@ void Console::Note(Level level, std::string_view line) {
   }
 }
 
-void Console::WriteLine(Level level, std::string_view line) {
+void Console::WriteLine(LogLevel level, std::string_view line) {
   Note(level, line);
   if (level < lowest_) return;
   const std::optional<std::string> shown = Spoken(level, line, clock_.Seconds());
@@ -182,20 +182,21 @@ void Console::WriteLine(Level level, std::string_view line) {
   last_line_ = clock_.Seconds();
 }
 
-std::optional<std::string> Console::Spoken(Level level, std::string_view line, double now) {
-  if (!spoken_ || level != Level::kInfo) return std::string(line);
+std::optional<std::string> Console::Spoken(LogLevel level, std::string_view line, double now) {
+  if (!spoken_ || level != LogLevel::kInfo) return std::string(line);
   return speech_.Shown(line, now);
 }
 
-std::string Console::Formatted(Level level, std::string_view line) const {
+std::string Console::Formatted(LogLevel level, std::string_view line) const {
   const double now = clock_.WallSeconds();
   if (format_ == LogFormat::kJson) return JsonLine(level, line, now);
   const std::string time = timestamps_ ? Timestamp(now, true) + " " : "";
   if (format_ == LogFormat::kTensorFlow) {
     return fmt::format("{}{}{}\n", time, TensorFlowPrefix(level), line);
   }
-  if (level == Level::kInfo || level == Level::kDebug) return fmt::format("{}{}\n", time, line);
-  const char* const start = color_ ? (level == Level::kWarning ? "\x1b[33m" : "\x1b[31m") : "";
+  if (level == LogLevel::kInfo || level == LogLevel::kDebug)
+    return fmt::format("{}{}\n", time, line);
+  const char* const start = color_ ? (level == LogLevel::kWarning ? "\x1b[33m" : "\x1b[31m") : "";
   return fmt::format("{}{}{}:{} {}\n", time, start, LevelName(level), color_ ? "\x1b[0m" : "",
                      line);
 }

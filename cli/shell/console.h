@@ -40,7 +40,7 @@ class Console final : public ProgressListener {
   // disk).
   void AppendTo(const std::string& path);
   // Writes a line to the file alone.
-  void Note(Level level, std::string_view line);
+  void Note(LogLevel level, std::string_view line);
   // Shows a status line, redrawn at most ten times a second; off a terminal it is a plain line a
   // minute.
   void Status(std::string_view text);
@@ -50,16 +50,17 @@ class Console final : public ProgressListener {
   void Clear();
 
  private:
-  void WriteLine(Level level, std::string_view line);
-  [[nodiscard]] std::string Formatted(Level level, std::string_view line) const;
+  void WriteLine(LogLevel level, std::string_view line);
+  [[nodiscard]] std::string Formatted(LogLevel level, std::string_view line) const;
   // What a person is shown of a line; nullopt: nothing.
-  [[nodiscard]] std::optional<std::string> Spoken(Level level, std::string_view line, double now);
+  [[nodiscard]] std::optional<std::string> Spoken(LogLevel level, std::string_view line,
+                                                  double now);
   [[nodiscard]] bool IsStatusDue(double now) const;
   [[nodiscard]] double EtaSeconds(const ProgressReport& report, double now);
 
   const Clock& clock_;
   LogFormat format_;
-  Level lowest_;
+  LogLevel lowest_;
   bool color_;
   bool timestamps_;
   bool spoken_;  // people are shown less than the log has

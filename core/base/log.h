@@ -12,32 +12,32 @@
 
 namespace tpuest {
 
-enum class Level { kDebug, kInfo, kWarning, kError };
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 class Log {
  public:
   // Gets every line with its level, without a newline.
-  using Sink = std::function<void(Level, std::string_view)>;
+  using Sink = std::function<void(LogLevel, std::string_view)>;
 
   void AddSink(Sink sink) {
     const std::lock_guard lock(mutex_);
     sinks_.push_back(std::move(sink));
   }
-  void Write(Level level, std::string_view line) {
+  void Write(LogLevel level, std::string_view line) {
     const std::lock_guard lock(mutex_);
     for (const Sink& sink : sinks_) sink(level, line);
   }
   template <class... Args>
   void Info(fmt::format_string<Args...> format, Args&&... args) {
-    Write(Level::kInfo, fmt::format(format, std::forward<Args>(args)...));
+    Write(LogLevel::kInfo, fmt::format(format, std::forward<Args>(args)...));
   }
   template <class... Args>
   void Warning(fmt::format_string<Args...> format, Args&&... args) {
-    Write(Level::kWarning, fmt::format(format, std::forward<Args>(args)...));
+    Write(LogLevel::kWarning, fmt::format(format, std::forward<Args>(args)...));
   }
   template <class... Args>
   void Debug(fmt::format_string<Args...> format, Args&&... args) {
-    Write(Level::kDebug, fmt::format(format, std::forward<Args>(args)...));
+    Write(LogLevel::kDebug, fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:

@@ -33,7 +33,7 @@ constexpr double kAbsentSecs = 1;
 
 struct Beat {
   int64_t step = 0;
-  Phase phase = Phase::kPreparing;
+  Activity activity = Activity::kPreparing;
   int32_t evaluates = 0;
   double input_wait = 0;
 };
@@ -59,29 +59,29 @@ Error VerdictIn(std::string_view bytes) {
   return {code, std::string(bytes.substr(0, end)), std::string(hint)};
 }
 
-std::string_view TextOf(Phase phase) {
-  switch (phase) {
-    case Phase::kPreparing:
+std::string_view TextOf(Activity activity) {
+  switch (activity) {
+    case Activity::kPreparing:
       return "preparing";
-    case Phase::kInput:
+    case Activity::kInput:
       return "waiting for its input";
-    case Phase::kStep:
+    case Activity::kStep:
       return "in a step";
-    case Phase::kSum:
+    case Activity::kSum:
       return "waiting for others' parts of a sum";
-    case Phase::kOrders:
+    case Activity::kOrders:
       return "waiting for the chief";
-    case Phase::kElsewhere:
+    case Activity::kElsewhere:
       return "between two loops";
   }
   return "";
 }
 
 // "evaluating, waiting for its input": its steps, and what is between them, are not the training's.
-std::string TextOf(Phase phase, bool evaluates) {
-  if (!evaluates) return std::string(TextOf(phase));
-  if (phase == Phase::kStep || phase == Phase::kElsewhere) return "evaluating";
-  return fmt::format("evaluating, {}", TextOf(phase));
+std::string TextOf(Activity activity, bool evaluates) {
+  if (!evaluates) return std::string(TextOf(activity));
+  if (activity == Activity::kStep || activity == Activity::kElsewhere) return "evaluating";
+  return fmt::format("evaluating, {}", TextOf(activity));
 }
 
 // The first lines that differ.
@@ -137,7 +137,7 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
     if (kind == kBeat) {
       const auto beat = As<Beat>(bytes);
       peer.step = beat.step;
-      peer.phase = beat.phase;
+      peer.activity = beat.activity;
       peer.evaluates = beat.evaluates != 0;
       peer.input_wait = beat.input_wait;
       return;
@@ -206,8 +206,10 @@ void Group::OnTick() {
   }
   if (now - last_beat_ < kBeatSecs) return;
   last_beat_ = now;
-  const Beat beat{
-      .step = step_, .phase = phase_, .evaluates = evaluates_ ? 1 : 0, .input_wait = input_wait_};
+  const Beat beat{.step = step_,
+                  .activity = activity_,
+                  .evaluates = evaluates_ ? 1 : 0,
+                  .input_wait = input_wait_};
   for (int rank = 0; rank < size(); ++rank) {
     if (rank != this->rank()) links_.SendIfReady(rank, kBeat, BytesOf(beat));
   }
@@ -222,8 +224,8 @@ void Group::Lose(int rank, const std::string& why) {
         "process {} of {} ({}) is lost: {}; {} ago it was at step {}, {}; process {} was at "
         "step {}, {}",
         rank, size(), links_.NameOf(rank), why, SecondsText(SystemClock().Seconds() - peer.heard),
-        peer.step, TextOf(peer.phase, peer.evaluates), this->rank(), step_.load(),
-        TextOf(phase_, evaluates_));
+        peer.step, TextOf(peer.activity, peer.evaluates), this->rank(), step_.load(),
+        TextOf(activity_, evaluates_));
   }
   Judge(Error(Code::kLost, text, "the same command goes on from the newest checkpoint"));
   links_.HangUp(rank);

@@ -45,7 +45,7 @@ namespace tpuest {
 enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3, kExchanges = 4 };
 
 // What a process does, for the others' messages.
-enum class Phase : int32_t { kPreparing, kInput, kStep, kSum, kOrders, kElsewhere };
+enum class Activity : int32_t { kPreparing, kInput, kStep, kSum, kOrders, kElsewhere };
 
 struct GroupSettings {
   LinkSettings links;
@@ -101,8 +101,8 @@ class Group final : public KeyValueStore {
   void DeviceBegins(int64_t steps);
   void DeviceEnds() { device_until_ = 0; }
 
-  // For the others' messages, and for how long a step may take. Returns the phase before.
-  Phase At(Phase phase) { return phase_.exchange(phase); }
+  // For the others' messages, and for how long a step may take. Returns the activity before.
+  Activity At(Activity activity) { return activity_.exchange(activity); }
   // Whether what this process does is part of an evaluation.
   void Evaluates(bool evaluates) { evaluates_ = evaluates; }
   void AtStep(int64_t step, double seconds);
@@ -137,7 +137,7 @@ class Group final : public KeyValueStore {
     double heard = 0;                         // when, last
     double input_wait = 0;
     int64_t step = 0;
-    Phase phase = Phase::kPreparing;
+    Activity activity = Activity::kPreparing;
     bool evaluates = false;
     uint64_t answered = 0;  // the last question of this process
     bool left = false;      // in order
@@ -177,7 +177,7 @@ class Group final : public KeyValueStore {
   bool leaves_ = false;
   uint64_t questions_ = 0;
 
-  std::atomic<Phase> phase_ = Phase::kPreparing;
+  std::atomic<Activity> activity_ = Activity::kPreparing;
   std::atomic<bool> evaluates_ = false;
   std::atomic<int64_t> step_ = 0;
   std::atomic<double> step_seconds_ = 0;

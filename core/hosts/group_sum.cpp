@@ -200,7 +200,7 @@ void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
 }
 
 void GroupSum::Sum(std::span<const SharedSum> sums) {
-  const Phase before = group_.At(Phase::kSum);
+  const Activity before = group_.At(Activity::kSum);
   Offer(sums, sums.size());
   const std::vector<Bucket> buckets = std::exchange(buckets_, {});
   sent_ = 0;
@@ -226,7 +226,7 @@ void GroupSum::GiveTo(int rank, std::span<const std::string_view> pieces) {
 }
 
 std::string GroupSum::TakeFrom(int rank) {
-  const Phase before = group_.At(Phase::kSum);
+  const Activity before = group_.At(Activity::kSum);
   std::string message = std::move(group_.ReceiveEach({&rank, 1}, Channel::kExchanges).front());
   group_.At(before);
   return message;
@@ -238,7 +238,7 @@ bool GroupSum::IsThereOfAll() {
 }
 
 std::vector<std::string> GroupSum::TakeAll() {
-  const Phase before = group_.At(Phase::kSum);
+  const Activity before = group_.At(Activity::kSum);
   std::vector<std::string> all = FromOthers(Channel::kExchanges);
   group_.At(before);
   return all;

@@ -33,7 +33,7 @@ Batch BatchAt(Infeed& infeed, const StreamPosition& after, Mode mode) {
 GroupBatches::GroupBatches(Group* group, Mode mode) : group_(group), mode_(mode) {
   if (group_ == nullptr) return;
   group_->Evaluates(mode_ == Mode::kEval);
-  before_ = group_->At(Phase::kPreparing);
+  before_ = group_->At(Activity::kPreparing);
 }
 
 // However it ends, the workers hear of it: a stop request does not end the run by itself.
@@ -86,9 +86,9 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
     if (AnswerOfRows(group, next, model.store())) continue;
     const auto* const order = std::get_if<BatchOrder>(&next);
     Check(order != nullptr, "there is no such order between batches");
-    group.At(Phase::kInput);
+    group.At(Activity::kInput);
     const Batch batch = BatchAt(infeed, order->after, mode);
-    group.At(Phase::kStep);
+    group.At(Activity::kStep);
     model.RunShare(batch);
   }
   const Infeed::Rows rows = infeed.rows();

@@ -33,7 +33,7 @@ class GroupBatches {
  private:
   Group* const group_;
   const Mode mode_;
-  Phase before_ = Phase::kElsewhere;
+  Activity before_ = Activity::kElsewhere;
   bool has_workers_ = false;
 };
 

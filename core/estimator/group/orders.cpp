@@ -299,7 +299,7 @@ void GiveOrder(Group& group, int rank, const TrainOrder& order) {
 }
 
 TrainOrder TakeOrder(Group& group) {
-  group.At(Phase::kOrders);
+  group.At(Activity::kOrders);
   const std::string bytes = group.Receive(0, Channel::kOrders);
   OrderReader reader(bytes);
   return Read(reader);

@@ -251,7 +251,7 @@ void NanTensorHook::LookAt(RunContext& context, const std::map<std::string, Tens
     if (i == value.elements()) continue;
     const std::string message = fmt::format("The prediction '{}' is NaN.", name);
     if (fail_on_nan_loss_) {
-      home_->log.Write(Level::kError, message);
+      home_->log.Write(LogLevel::kError, message);
       throw Error(Code::kDiverged, message,
                   "its batch is not written; `tpuest inspect` shows weights that are not finite");
     }
@@ -274,7 +274,7 @@ void NanTensorHook::AfterRun(RunContext& context, const RunValues& values) {
     home_->log.Warning("{} ({})", message, step);
     return context.RequestStop("diverged");
   }
-  home_->log.Write(Level::kError, message);
+  home_->log.Write(LogLevel::kError, message);
   const std::string prefix = home_->saver == nullptr ? "" : home_->saver->last_prefix();
   const std::string saved = prefix.empty() ? "" : fmt::format("; {} is good", prefix);
   if (!home_->trains()) throw Error(Code::kDiverged, message, step);

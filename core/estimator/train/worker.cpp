@@ -99,7 +99,7 @@ bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
 TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
                                const OtherOrder& other) {
   Group& group = *context_.home.group;
-  group.At(Phase::kPreparing);
+  group.At(Activity::kPreparing);
   context_.seed = start.seed;
   context_.seeds_by_name = start.seeds_by_name;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
@@ -138,10 +138,10 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
       LogRows(input.infeed());
       return order;
     }
-    group.At(Phase::kInput);
+    group.At(Activity::kInput);
     const std::span<InfeedItem> items = input.Next(*steps);
     group.WaitedForInput(input.infeed().waited());
-    group.At(Phase::kStep);
+    group.At(Activity::kStep);
     const StepsMade made = step.Run(items, {});
     const auto count = static_cast<double>(made.size());
     group.AtStep(steps->global_step + static_cast<int64_t>(made.size()), made.seconds() / count);

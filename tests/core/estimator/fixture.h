@@ -37,7 +37,7 @@ struct Home {
   std::vector<std::string> lines;
 
   Home() {
-    log.AddSink([this](Level /*level*/, std::string_view line) { lines.emplace_back(line); });
+    log.AddSink([this](LogLevel /*level*/, std::string_view line) { lines.emplace_back(line); });
   }
   [[nodiscard]] EstimatorHome get() {
     return {.registry = registry,

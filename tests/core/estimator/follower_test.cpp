@@ -43,7 +43,7 @@ struct Followed {
   std::vector<std::pair<double, int64_t>> evaluated;  // when it began, and the step
 
   std::string Run() {
-    log.AddSink([this](Level /*level*/, std::string_view line) { lines.emplace_back(line); });
+    log.AddSink([this](LogLevel /*level*/, std::string_view line) { lines.emplace_back(line); });
     return Follower({.tasks = tasks,
                      .follow = {.max_steps = max_steps,
                                 .deadline_secs = deadline_secs,

@@ -273,7 +273,7 @@ TEST_CASE("a process that does not do its part of a step is named by those that 
       [&](Group& group) {
         if (group.rank() == 1) {
           group.AtStep(41, 0.1);
-          group.At(Phase::kInput);
+          group.At(Activity::kInput);
           group.Evaluates(evaluates);
           (void)group.Receive(0, Channel::kOrders);
         }

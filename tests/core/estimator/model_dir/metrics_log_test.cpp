@@ -69,7 +69,7 @@ TEST_CASE("the log says how long the input was waited for, where that is much") 
   const StoppedClock clock;
   Log log;
   std::vector<std::string> lines;
-  log.AddSink([&](Level /*level*/, std::string_view line) { lines.emplace_back(line); });
+  log.AddSink([&](LogLevel /*level*/, std::string_view line) { lines.emplace_back(line); });
   InputWaitsHook hook(2, log, clock);
   hook.AfterCreateSession({});
   const auto step = [&](int64_t number, double seconds, double waited) {
