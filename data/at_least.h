@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Throws Error kUsage at the key <section>.<name> for a value below `least`.
 inline void ExpectAtLeast(const std::optional<int64_t>& value, int64_t least,
@@ -20,4 +20,4 @@ inline void ExpectAtLeast(const std::optional<int64_t>& value, int64_t least,
       .Key(fmt::format("{}.{}", section, name));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "data/at_least.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // TensorFlow's window.
@@ -131,4 +131,4 @@ std::optional<int64_t> BatchOf(const InputFnOptions& options) {
   return csv == nullptr ? std::nullopt : csv->batch_size;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Takes shuffle, shuffle_buffer_size, shuffle_seed and num_epochs of a make_csv_dataset as the
 // input_fn's shuffle and repeat, or as its first stages where it has an order of its own; the same
@@ -19,4 +19,4 @@ void TakeCsvStages(InputFnOptions& options, const std::string& key);
 // make_csv_dataset with a batch_size. nullopt: as many as it is asked for.
 [[nodiscard]] std::optional<int64_t> BatchOf(const InputFnOptions& options);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

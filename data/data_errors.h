@@ -9,7 +9,7 @@
 
 #include "core/base/visit.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct DataErrorOptions {
   std::string policy = "error";
@@ -43,4 +43,4 @@ struct DataErrors {
   std::function<void(const std::vector<BadRecord>& bad, int64_t records)> report;  // may be empty
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

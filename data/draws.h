@@ -9,7 +9,7 @@
 
 #include "core/base/random.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 class Draws {
  public:
@@ -46,4 +46,4 @@ class Draws {
   size_t lane_ = 4;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -11,7 +11,7 @@
 
 #include "core/base/visit.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // tf.io.FixedLenFeature: [batch, shape...].
 struct FixedLenFeature {
@@ -121,4 +121,4 @@ struct SequenceExampleOptions {
   }
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

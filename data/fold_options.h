@@ -5,7 +5,7 @@
 
 #include "core/base/visit.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct FoldOptions {
   int64_t index = 1;
@@ -28,4 +28,4 @@ struct FoldPart {
   bool held_out = false;  // true: the fold, false: all but the fold
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

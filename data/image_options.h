@@ -12,7 +12,7 @@
 
 #include "data/map_columns.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct ImageMap : MapColumns {};
 
@@ -337,4 +337,4 @@ struct ConvertImageDtypeMap : ImageMap {
   }
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

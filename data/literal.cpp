@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // A refusal has no place yet: ParseLiteral adds the key.
@@ -275,4 +275,4 @@ Literal ParseLiteral(const Raw& raw, const std::string& key) {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include "core/base/visit.h"
 #include "core/tensor/tensor.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A scalar (shape []), or lists nested evenly: [2, 3] for two lists of three scalars.
 class Literal {
@@ -36,4 +36,4 @@ class Literal {
 // Throws Error kUsage at `key` for text that is no literal and for lists of uneven length.
 [[nodiscard]] Literal ParseLiteral(const Raw& raw, const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 
 #include "core/base/visit.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The columns that an op reads and writes; common to all of them. `in` is empty where a formula
 // names what is read.
@@ -23,4 +23,4 @@ struct MapColumns {
   }
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

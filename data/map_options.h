@@ -14,7 +14,7 @@
 #include "data/image_options.h"
 #include "data/map_columns.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
 struct DecodeRawMap : MapColumns {
@@ -155,6 +155,8 @@ using MapOptionsTypes =
                  RandomContrastMap, RandomSaturationMap, RandomHueMap, ConvertImageDtypeMap>;
 using MapOptions = OneOf<MapOptionsTypes>;
 
-extern template class OneOf<MapOptionsTypes>;
+}  // namespace tpuest::data
 
+namespace tpuest {
+extern template class OneOf<data::MapOptionsTypes>;
 }  // namespace tpuest

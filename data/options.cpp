@@ -3,8 +3,8 @@
 
 namespace tpuest {
 
-template class OneOf<PlainSourceTypes>;
-template class OneOf<SourceOptionsTypes>;
-template class OneOf<MapOptionsTypes>;
+template class OneOf<data::PlainSourceTypes>;
+template class OneOf<data::SourceOptionsTypes>;
+template class OneOf<data::MapOptionsTypes>;
 
 }  // namespace tpuest

@@ -18,7 +18,7 @@
 #include "data/source_options.h"
 #include "data/stage_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // ---- the whole -------------------------------------------------------------------------------
 
@@ -97,4 +97,4 @@ struct InputFnOptions {
   }
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

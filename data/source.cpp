@@ -5,7 +5,7 @@
 #include "core/base/process/files.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // skip and take: a window on another source. row.from stays that of the whole source, so that an
@@ -96,4 +96,4 @@ std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
 
 TensorSpec SerializedColumn() { return {"serialized", DType::kString, Shape()}; }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

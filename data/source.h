@@ -11,7 +11,7 @@
 #include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The values of one column in one example, row-major: `count` of them, of the column's dtype;
 // strings are std::string_view.
@@ -118,4 +118,4 @@ void CheckRange(const RecordRange& range, const std::string& key);
 // The column of sources whose records are byte strings: `serialized`, a string [].
 [[nodiscard]] TensorSpec SerializedColumn();
 
-}  // namespace tpuest
+}  // namespace tpuest::data

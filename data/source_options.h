@@ -18,7 +18,7 @@
 #include "data/feature_options.h"
 #include "data/image_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The part of a source that is used: `take` records after the first `skip`, Dataset.skip and
 // Dataset.take on records.
@@ -537,7 +537,9 @@ using SourceOptionsTypes =
                  ZipSource>;
 using SourceOptions = OneOf<SourceOptionsTypes>;
 
-extern template class OneOf<PlainSourceTypes>;
-extern template class OneOf<SourceOptionsTypes>;
+}  // namespace tpuest::data
 
+namespace tpuest {
+extern template class OneOf<data::PlainSourceTypes>;
+extern template class OneOf<data::SourceOptionsTypes>;
 }  // namespace tpuest

@@ -15,7 +15,7 @@
 #include "data/map_options.h"
 #include "data/source_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Dataset.shuffle. The order is a pure function of seed and epoch (pipeline/sampler.cpp).
 struct ShuffleOptions {
@@ -238,4 +238,4 @@ struct StageOptions {
   }
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -51,11 +51,11 @@ bool StartsProgram(const Job& job, const std::string& input_fn) {
 // What the model is fed with: as the job says it, or as the input's files do. nullopt: only its
 // program says it, or its files are not here or damaged, as they may be on the machine that trains.
 std::optional<StreamSpec> SpecOf(const Job& job, const ModeInput& input) {
-  const InputFnOptions& options = job.input_fns.at(input.input_fn);
-  if (std::optional<StreamSpec> known = KnownSpec(options, input.input_fn)) return known;
-  if (IsLive(options.source) || StartsProgram(job, input.input_fn)) return std::nullopt;
+  const data::InputFnOptions& options = job.input_fns.at(input.input_fn);
+  if (std::optional<StreamSpec> known = data::KnownSpec(options, input.input_fn)) return known;
+  if (data::IsLive(options.source) || StartsProgram(job, input.input_fn)) return std::nullopt;
   try {
-    return MakeInputFn(options, input.input_fn)({.mode = input.mode})->spec();
+    return data::MakeInputFn(options, input.input_fn)({.mode = input.mode})->spec();
   } catch (const Error& error) {
     if (error.code() != Code::kData) throw;
     return std::nullopt;

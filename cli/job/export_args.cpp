@@ -28,9 +28,9 @@ struct Widths {
   std::set<std::string> lists;
   std::map<std::string, int64_t> dense;
 };
-Widths WidthsOf(const InputFnOptions& input, const std::string& name) {
+Widths WidthsOf(const data::InputFnOptions& input, const std::string& name) {
   Widths widths;
-  const auto spec = KnownSpec(input, name);
+  const auto spec = data::KnownSpec(input, name);
   if (!spec) return widths;
   widths.lists = {spec->lists.begin(), spec->lists.end()};
   for (const TensorSpec& feature : spec->features) {
@@ -50,11 +50,12 @@ std::string FlowText(const nn::NumberOrList& value) {
 }
 
 // What a request of windows holds: the features as the model takes them, for no record is a window.
-std::map<std::string, FeatureOptions> WindowFeatures(const Job& job, const std::string& input_fn) {
-  std::map<std::string, FeatureOptions> features;
-  const std::vector<StageOptions>& stages = job.input_fns.at(input_fn).stages;
+std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job,
+                                                           const std::string& input_fn) {
+  std::map<std::string, data::FeatureOptions> features;
+  const std::vector<data::StageOptions>& stages = job.input_fns.at(input_fn).stages;
   const auto window = std::find_if(stages.begin(), stages.end(),
-                                   [](const StageOptions& stage) { return stage.window; });
+                                   [](const data::StageOptions& stage) { return stage.window; });
   if (window == stages.end()) return features;
   for (const TensorSpec& feature : SpecOf(job, input_fn, Mode::kPredict).features) {
     const DType dtype = feature.dtype;
@@ -68,21 +69,21 @@ std::map<std::string, FeatureOptions> WindowFeatures(const Job& job, const std::
           .Key(fmt::format("input_fns.{}.stages[{}]", input_fn, window - stages.begin()));
     }
     features[feature.name] =
-        FixedLenFeature{.shape = feature.shape.dims(), .dtype = std::string(NameOf(dtype))};
+        data::FixedLenFeature{.shape = feature.shape.dims(), .dtype = std::string(NameOf(dtype))};
   }
   return features;
 }
 
 // Lets requests lack what the input's records may lack: the same values stand in. Records of
 // tf.Examples are requests themselves, so that types and shapes are the input's, too.
-void TakeDefaults(const InputFnOptions& input, const std::string& input_fn,
-                  std::map<std::string, FeatureOptions>& features) {
-  for (auto& [name, optional] : OptionalFeatures(input, input_fn)) {
+void TakeDefaults(const data::InputFnOptions& input, const std::string& input_fn,
+                  std::map<std::string, data::FeatureOptions>& features) {
+  for (auto& [name, optional] : data::OptionalFeatures(input, input_fn)) {
     const auto found = features.find(name);
     if (found == features.end()) continue;
-    FixedLenFeature feature = optional;
+    data::FixedLenFeature feature = optional;
     if (input.parse_example.empty()) {
-      if (const auto* const fixed = std::get_if<FixedLenFeature>(&found->second)) {
+      if (const auto* const fixed = std::get_if<data::FixedLenFeature>(&found->second)) {
         feature.shape = fixed->shape;
       }
       feature.dtype = std::visit([](const auto& f) { return f.dtype; }, found->second);
@@ -94,9 +95,9 @@ void TakeDefaults(const InputFnOptions& input, const std::string& input_fn,
 }
 
 // The features that a parsing receiver reads by themselves; none: it reads the input's columns.
-std::map<std::string, FeatureOptions> RequestedFeatures(const Job& job,
-                                                        const std::string& input_fn) {
-  std::map<std::string, FeatureOptions> features = ColumnFeatures(job);
+std::map<std::string, data::FeatureOptions> RequestedFeatures(const Job& job,
+                                                              const std::string& input_fn) {
+  std::map<std::string, data::FeatureOptions> features = ColumnFeatures(job);
   if (features.empty()) return WindowFeatures(job, input_fn);
   TakeDefaults(job.input_fns.at(input_fn), input_fn, features);
   return features;
@@ -106,7 +107,8 @@ std::map<std::string, FeatureOptions> RequestedFeatures(const Job& job,
 // which columns may say two things.
 AnyReceiver ReceiverFor(const Job& job, const std::optional<AnyReceiver>& given) {
   if (given) return *given;
-  const bool parses = !ColumnFeatures(job).empty() || Parses(job.input_fns.at(ServedInput(job)));
+  const bool parses =
+      !ColumnFeatures(job).empty() || data::Parses(job.input_fns.at(ServedInput(job)));
   return parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver());
 }
 
@@ -114,23 +116,23 @@ AnyReceiver ReceiverFor(const Job& job, const std::optional<AnyReceiver>& given)
 // or the input do; else one that takes the features as they are.
 ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyReceiver>& given) {
   const std::string input_fn = ServedInput(job);
-  const InputFnOptions& input = job.input_fns.at(input_fn);
+  const data::InputFnOptions& input = job.input_fns.at(input_fn);
   const AnyReceiver receiver = ReceiverFor(job, given);
   const std::optional<int64_t> batch_size =
       std::visit([](const ReceiverOptions& r) { return r.default_batch_size; }, receiver);
   if (const auto* const raw = std::get_if<RawReceiver>(&receiver)) {
-    if (raw->with_map) return RawColumnsReceiverFn(input, input_fn, batch_size);
+    if (raw->with_map) return data::RawColumnsReceiverFn(input, input_fn, batch_size);
     return RawServingInputReceiverFn(SpecOf(job, input_fn, Mode::kPredict), batch_size);
   }
   if (const auto* const image = std::get_if<ImageBytesReceiver>(&receiver)) {
-    return ImageBytesReceiverFn(input, input_fn, image->interpolation, batch_size);
+    return data::ImageBytesReceiverFn(input, input_fn, image->interpolation, batch_size);
   }
-  const std::map<std::string, FeatureOptions> columns = RequestedFeatures(job, input_fn);
+  const std::map<std::string, data::FeatureOptions> columns = RequestedFeatures(job, input_fn);
   const Widths widths = WidthsOf(input, input_fn);
   ServingInputReceiverFn parsing =
-      columns.empty() ? ParsingServingInputReceiverFn(input, input_fn, batch_size)
-                      : ParsingServingInputReceiverFn(columns, "feature_columns", widths.lists,
-                                                      widths.dense, batch_size);
+      columns.empty() ? data::ParsingServingInputReceiverFn(input, input_fn, batch_size)
+                      : data::ParsingServingInputReceiverFn(columns, "feature_columns",
+                                                            widths.lists, widths.dense, batch_size);
   return std::holds_alternative<BothReceivers>(receiver) ? WithRawAlternative(std::move(parsing))
                                                          : parsing;
 }
@@ -166,17 +168,17 @@ std::optional<AnyReceiver> ReceiverOf(const Job& job, const ExporterReceiver& gi
 
 }  // namespace
 
-std::map<std::string, FeatureOptions> ColumnFeatures(const Job& job) {
-  std::map<std::string, FeatureOptions> features;
+std::map<std::string, data::FeatureOptions> ColumnFeatures(const Job& job) {
+  std::map<std::string, data::FeatureOptions> features;
   const auto spec = models::ParseSpecOf(job.model, job.feature_columns);
   if (!spec) return features;
   for (const auto& [key, feature] : *spec) {
     const std::string dtype(NameOf(feature.dtype));
     if (!feature.shape) {
-      features[key] = VarLenFeature{.dtype = dtype};
+      features[key] = data::VarLenFeature{.dtype = dtype};
       continue;
     }
-    FixedLenFeature fixed{.shape = feature.shape->dims(), .dtype = dtype};
+    data::FixedLenFeature fixed{.shape = feature.shape->dims(), .dtype = dtype};
     if (feature.default_value) fixed.default_value = Raw{FlowText(*feature.default_value)};
     features[key] = std::move(fixed);
   }
@@ -212,7 +214,7 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
   const std::string input = ServedInput(job);
   const auto& receiver = job.export_options.serving_input_receiver_fn;
   if (receiver && std::holds_alternative<ImageBytesReceiver>(*receiver)) {
-    InputFn files = ImageFilesInputFn(job.input_fns.at(input), input);
+    InputFn files = data::ImageFilesInputFn(job.input_fns.at(input), input);
     if (!files) {
       throw Error(Code::kUsage,
                   "image_bytes is verified on the source's images as PNG files, which hold uint8",
@@ -224,28 +226,29 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
             .input_fn = MakeJobInputFn(job, input),
             .serialized_input_fn = std::move(files)};
   }
-  const InputFnOptions& options = job.input_fns.at(input);
+  const data::InputFnOptions& options = job.input_fns.at(input);
   if (receiver && std::holds_alternative<RawReceiver>(*receiver) &&
       std::get<RawReceiver>(*receiver).with_map) {
     return {.records = records,
             .input_fn = MakeJobInputFn(job, input),
-            .serialized_input_fn = RawColumnsInputFn(options, input)};
+            .serialized_input_fn = data::RawColumnsInputFn(options, input)};
   }
   InputFn features = MakeJobInputFn(job, input);
   if (std::holds_alternative<RawReceiver>(ReceiverFor(job, receiver))) {
     return {.records = records, .input_fn = std::move(features)};  // requests are the features
   }
-  const std::map<std::string, FeatureOptions> columns = RequestedFeatures(job, input);
+  const std::map<std::string, data::FeatureOptions> columns = RequestedFeatures(job, input);
   // A receiver of columns has no map steps: a request holds what they made.
   const bool computes = !options.map.empty() || !options.stages.empty();
   InputFn examples;
   if (!columns.empty()) {
-    examples = computes ? FeaturesAsExamples(features, columns)
-                        : SerializedInputFn(options, input, columns);
+    examples = computes ? data::FeaturesAsExamples(features, columns)
+                        : data::SerializedInputFn(options, input, columns);
   } else {
-    std::map<std::string, FeatureOptions> optional;
-    for (const auto& [name, feature] : OptionalFeatures(options, input)) optional[name] = feature;
-    examples = SerializedInputFn(options, input, optional);
+    std::map<std::string, data::FeatureOptions> optional;
+    for (const auto& [name, feature] : data::OptionalFeatures(options, input))
+      optional[name] = feature;
+    examples = data::SerializedInputFn(options, input, optional);
   }
   return {.records = records,
           .input_fn = std::move(features),

@@ -13,7 +13,7 @@ namespace tpuest::cli {
 
 // The features of a tf.Example that the model's columns read, in the words of parse_example; empty
 // for a model without columns.
-[[nodiscard]] std::map<std::string, FeatureOptions> ColumnFeatures(const Job& job);
+[[nodiscard]] std::map<std::string, data::FeatureOptions> ColumnFeatures(const Job& job);
 
 // The arguments of the job's `export`, but for folder, checkpoint and verifying. Opens the input
 // for its shapes where they are needed. Error kUsage where a mode lacks its train_spec or

@@ -6,7 +6,7 @@
 namespace tpuest::cli {
 namespace {
 
-void CheckFold(const FoldOptions& fold) {
+void CheckFold(const data::FoldOptions& fold) {
   if (fold.count < 2) {
     throw Error(Code::kUsage, fmt::format("there are {} folds; expected 2 or more", fold.count))
         .Key("tpuest.fold.count");
@@ -25,7 +25,7 @@ void ApplyFold(Job& job) {
   CheckFold(*job.tpuest.fold);
   const auto train = job.input_fns.find(job.train_spec->input_fn);
   if (train == job.input_fns.end()) return;  // ValidateJob says it
-  train->second.fold = FoldPart{*job.tpuest.fold, false};
+  train->second.fold = data::FoldPart{*job.tpuest.fold, false};
   for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
     if (named.spec->input_fn == train->first) {
       throw Error(Code::kUsage, "tpuest.fold: train_spec and eval_spec have one input_fn",
@@ -38,22 +38,22 @@ void ApplyFold(Job& job) {
     eval->second.source = train->second.source;
     eval->second.parse_example = train->second.parse_example;
     eval->second.parse_sequence_example = train->second.parse_sequence_example;
-    eval->second.fold = FoldPart{*job.tpuest.fold, true};
+    eval->second.fold = data::FoldPart{*job.tpuest.fold, true};
   }
 }
 
-FoldOptions ParseFold(const std::string& text) {
+data::FoldOptions ParseFold(const std::string& text) {
   const std::vector<std::string> parts = Split(text, '/');
   if (parts.size() == 2) {
-    const auto index = WholeNumber<decltype(FoldOptions::index)>(parts[0]);
-    const auto count = WholeNumber<decltype(FoldOptions::count)>(parts[1]);
+    const auto index = WholeNumber<decltype(data::FoldOptions::index)>(parts[0]);
+    const auto count = WholeNumber<decltype(data::FoldOptions::count)>(parts[1]);
     if (index && count) return {.index = *index, .count = *count};
   }
   throw Error(Code::kUsage, fmt::format("--fold: expected I/N, found '{}'", text),
               "--fold 1/5 trains on four fifths and evaluates on the first");
 }
 
-std::string FoldFolder(const FoldOptions& fold) {
+std::string FoldFolder(const data::FoldOptions& fold) {
   return fmt::format("fold_{}_of_{}", fold.index, fold.count);
 }
 

@@ -15,9 +15,9 @@ void ApplyFold(Job& job);
 
 // Reads the value of --fold: "1/5" is the first of five, counted from 1. Error kUsage for anything
 // else; the range is checked by ApplyFold.
-[[nodiscard]] FoldOptions ParseFold(const std::string& text);
+[[nodiscard]] data::FoldOptions ParseFold(const std::string& text);
 
 // The folder of a fold's run, below the job's model_dir: "fold_1_of_5".
-[[nodiscard]] std::string FoldFolder(const FoldOptions& fold);
+[[nodiscard]] std::string FoldFolder(const data::FoldOptions& fold);
 
 }  // namespace tpuest::cli

@@ -70,7 +70,7 @@ constexpr double kAnyStepsPerEpoch = 1;
 void TakeBatchOfInput(Job& job) {
   if (job.estimator.use_tpu || job.estimator.train_batch_size || !job.train_spec) return;
   const auto found = job.input_fns.find(job.train_spec->input_fn);
-  if (found != job.input_fns.end()) job.estimator.train_batch_size = BatchOf(found->second);
+  if (found != job.input_fns.end()) job.estimator.train_batch_size = data::BatchOf(found->second);
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ LoadedJob ParseJobText(std::string_view text, const std::string& path, const con
   with_models.one_or_named = kOneOrNamed;
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);
   SetEstimatorOptions(loaded.job);
-  for (auto& [name, input] : loaded.job.input_fns) TakeCsvStages(input, "input_fns." + name);
+  for (auto& [name, input] : loaded.job.input_fns) data::TakeCsvStages(input, "input_fns." + name);
   TakeBatchOfInput(loaded.job);
   for (auto& [name, input] : loaded.job.input_fns) {
     input.data_errors.options = loaded.job.tpuest.data_errors;
@@ -165,9 +165,9 @@ std::string ServedInput(const Job& job) {
 
 InputFn MakeJobInputFn(const Job& job, const std::string& name,
                        std::vector<std::string> forwarded) {
-  InputFnOptions options = job.input_fns.at(name);
+  data::InputFnOptions options = job.input_fns.at(name);
   options.forwarded = std::move(forwarded);
-  InputFn input = MakeInputFn(std::move(options), name);
+  InputFn input = data::MakeInputFn(std::move(options), name);
   const auto ranges = models::LabelRangesOf(job.model);
   return ranges.valid() ? WithLabelCheck(std::move(input), ranges) : input;
 }

@@ -133,10 +133,10 @@ struct TpuestOptions {
   bool deterministic_ops = true;
   std::string cpu_isa = "native";
   std::vector<std::string> remat;
-  DataErrorOptions data_errors;
+  data::DataErrorOptions data_errors;
   DeadlineOptions deadlines;
   ClusterOptions cluster;
-  std::optional<FoldOptions> fold;
+  std::optional<data::FoldOptions> fold;
 
   template <class V>
   void Visit(V& v) {
@@ -220,7 +220,7 @@ struct Job {
   std::optional<std::string> mode;
   std::vector<std::string> base;  // always empty: config/layers.h has put the files in
   EstimatorOptions estimator;
-  std::map<std::string, InputFnOptions> input_fns;
+  std::map<std::string, data::InputFnOptions> input_fns;
   nn::FeatureColumns feature_columns;
   std::optional<nn::EmbeddingConfigSpec> embedding_config_spec;
   models::AnyModel model;
@@ -331,7 +331,7 @@ struct Job {
 namespace tpuest::config {
 extern template const Type* TypeOf<cli::Job>();
 extern template const Type* TypeOf<models::AnyModel>();
-extern template const Type* TypeOf<std::map<std::string, InputFnOptions>>();
+extern template const Type* TypeOf<std::map<std::string, data::InputFnOptions>>();
 extern template const Type* TypeOf<nn::FeatureColumns>();
 extern template const Type* TypeOf<std::optional<nn::EmbeddingConfigSpec>>();
 extern template const Type* TypeOf<std::optional<nn::AnyOptimizer>>();

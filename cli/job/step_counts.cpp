@@ -109,13 +109,13 @@ std::optional<double> StepsOfEpoch(const Job& job) {
   if (job.steps_per_epoch) return job.steps_per_epoch;
   if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
   const std::string& name = job.train_spec->input_fn;
-  const InputFnOptions& options = job.input_fns.at(name);
+  const data::InputFnOptions& options = job.input_fns.at(name);
   // What is read to be counted could not be read again.
-  if (ReadsStandardInput(options.source)) return std::nullopt;
-  std::optional<int64_t> examples = KnownSize(options, name);
+  if (data::ReadsStandardInput(options.source)) return std::nullopt;
+  std::optional<int64_t> examples = data::KnownSize(options, name);
   if (!examples) {
     const InputContext context{.batch_size = *job.estimator.train_batch_size};
-    examples = MakeInputFn(options, name)(context)->epoch_size();
+    examples = data::MakeInputFn(options, name)(context)->epoch_size();
   }
   if (!examples) return std::nullopt;
   return static_cast<double>(*examples) / ExamplesOfStep(job.estimator);

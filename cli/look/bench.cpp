@@ -90,14 +90,14 @@ std::string PercentText(double share) { return fmt::format("{:.0f} %", 100 * sha
 
 // ---- bench input ------------------------------------------------------------------------------
 
-std::string InputVerdict(const InputBench& bench) {
-  const auto slowest =
-      std::max_element(bench.stages.begin(), bench.stages.end(),
-                       [](const StageRate& a, const StageRate& b) { return a.share < b.share; });
+std::string InputVerdict(const data::InputBench& bench) {
+  const auto slowest = std::max_element(
+      bench.stages.begin(), bench.stages.end(),
+      [](const data::StageRate& a, const data::StageRate& b) { return a.share < b.share; });
   std::string text =
       fmt::format("{} takes {} of an example's time", slowest->stage, PercentText(slowest->share));
   std::vector<std::string> helpful;
-  for (const InputVariant& variant : bench.variants) {
+  for (const data::InputVariant& variant : bench.variants) {
     const double times = variant.examples_per_sec / std::max(bench.examples_per_sec, 1e-9);
     if (times >= kWorthIt)
       helpful.push_back(fmt::format("{} gives {:.1f} times as many", variant.key, times));
@@ -105,15 +105,15 @@ std::string InputVerdict(const InputBench& bench) {
   return helpful.empty() ? text : fmt::format("{}; {}", text, Join(helpful, ", "));
 }
 
-Json InputJson(const InputBench& bench) {
+Json InputJson(const data::InputBench& bench) {
   Json stages = Json::array();
-  for (const StageRate& stage : bench.stages) {
+  for (const data::StageRate& stage : bench.stages) {
     stages.push_back({{"stage", stage.stage},
                       {"examples_per_sec", stage.examples_per_sec},
                       {"share", stage.share}});
   }
   Json variants = Json::object();
-  for (const InputVariant& variant : bench.variants)
+  for (const data::InputVariant& variant : bench.variants)
     variants[variant.key] = variant.examples_per_sec;
   return {{"examples_per_sec", bench.examples_per_sec},
           {"workers", bench.workers},
@@ -122,14 +122,14 @@ Json InputJson(const InputBench& bench) {
           {"verdict", InputVerdict(bench)}};
 }
 
-void PrintInput(const InputBench& bench) {
+void PrintInput(const data::InputBench& bench) {
   std::vector<std::vector<std::string>> rows = {{"up to", "examples/s", "share"}};
-  for (const StageRate& stage : bench.stages) {
+  for (const data::StageRate& stage : bench.stages) {
     rows.push_back({stage.stage, RateText(stage.examples_per_sec), PercentText(stage.share)});
   }
   rows.push_back({fmt::format("all, {} worker{}", bench.workers, bench.workers == 1 ? "" : "s"),
                   RateText(bench.examples_per_sec), ""});
-  for (const InputVariant& variant : bench.variants) {
+  for (const data::InputVariant& variant : bench.variants) {
     rows.push_back({variant.key, RateText(variant.examples_per_sec), ""});
   }
   fmt::print("{}{}\n", TableText({false, true, true}, rows), InputVerdict(bench));
@@ -138,9 +138,9 @@ void PrintInput(const InputBench& bench) {
 int BenchTheInput(const BenchInvocation& invocation, const Job& job) {
   const std::string& name = TrainInputName(job);
   const SystemClock clock;
-  const InputBench bench =
-      BenchInput(job.input_fns.at(name), name,
-                 {.clock = clock, .secs = SecondsOf(invocation), .context = ContextOf(job)});
+  const data::InputBench bench =
+      data::BenchInput(job.input_fns.at(name), name,
+                       {.clock = clock, .secs = SecondsOf(invocation), .context = ContextOf(job)});
   if (invocation.json) {
     PrintDocument("bench", InputJson(bench));
   } else {
@@ -184,7 +184,7 @@ std::string StepReport::Verdict(const std::string& job) const {
 
 StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& log) {
   const std::string& name = TrainInputName(job);
-  InputFnOptions input = job.input_fns.at(name);
+  data::InputFnOptions input = job.input_fns.at(name);
   input.repeat = -1;
   input.drop_remainder = true;
   const OpRegistry registry(ops::AllOps());
@@ -197,7 +197,7 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   EstimatorHome home{registry, *backend, log, clock, never};
   home.device = device.backend();
   home.device_options = DeviceOptionsOf(job.tpuest);
-  const InputFn input_fn = MakeInputFn(input, name);
+  const InputFn input_fn = data::MakeInputFn(input, name);
   std::unique_ptr<BatchStream> stream = input_fn(ContextOf(job));
   const ModelFn model_fn = MakeJobModelFn(job);
   const PlanArgs args{.model_fn = model_fn,
@@ -208,7 +208,7 @@ StepReport MeasureStep(const BenchInvocation& invocation, const Job& job, Log& l
   const PlannedRun run = PlanTraining(args);
   const double secs = SecondsOf(invocation);
   StepReport report{.batch_size = run.batch_size};
-  report.input_rate = RateOf(*input_fn(ContextOf(job)), clock, 0.2 * secs);
+  report.input_rate = data::RateOf(*input_fn(ContextOf(job)), clock, 0.2 * secs);
   report.step = BenchStep(args, run, std::move(stream), 0.8 * secs);
   return report;
 }

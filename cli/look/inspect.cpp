@@ -55,7 +55,7 @@ Found FindInFolder(const std::string& path) {
     return {Kind::kEvents, path, std::move(files)};
   }
   std::vector<std::string> unreadable;
-  if (!ImagesBelow(path, true, unreadable).empty()) return {Kind::kImages, path};
+  if (!data::ImagesBelow(path, true, unreadable).empty()) return {Kind::kImages, path};
   std::string hint;
   for (const std::string& name : ListDirectory(path)) {
     if (EndsWith(name, kIndexEnding))

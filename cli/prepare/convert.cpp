@@ -69,8 +69,8 @@ void Declare(FlagSet& flags, ConvertInvocation& to) {
   flags.Switch("--force", to.force, "overwrite existing files");
 }
 
-CsvSource CsvOf(const ConvertInvocation& invocation) {
-  CsvSource source;
+data::CsvSource CsvOf(const ConvertInvocation& invocation) {
+  data::CsvSource source;
   source.file_pattern = *invocation.csv;
   source.header = !invocation.no_header;
   source.field_delim = invocation.field_delim;
@@ -80,7 +80,7 @@ CsvSource CsvOf(const ConvertInvocation& invocation) {
   return source;
 }
 
-SourceOptions ConvertSource(const ConvertInvocation& invocation) {
+data::SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   const int sources =
       (invocation.digits ? 1 : 0) + (invocation.images ? 1 : 0) + (invocation.csv ? 1 : 0);
   if (sources != 1) {
@@ -90,21 +90,21 @@ SourceOptions ConvertSource(const ConvertInvocation& invocation) {
         "--clicks",
         "tpuest convert --digits 10000 --output digits.tfrecord");
   }
-  const RecordRange range{invocation.skip, invocation.take};
+  const data::RecordRange range{invocation.skip, invocation.take};
   if (invocation.csv) {
-    CsvSource source = CsvOf(invocation);
-    static_cast<RecordRange&>(source) = range;
+    data::CsvSource source = CsvOf(invocation);
+    static_cast<data::RecordRange&>(source) = range;
     return source;
   }
   if (invocation.digits) {
-    DigitsSource source;
-    static_cast<RecordRange&>(source) = range;
+    data::DigitsSource source;
+    static_cast<data::RecordRange&>(source) = range;
     source.count = *invocation.digits;
     source.seed = invocation.seed;
     return source;
   }
-  IdxSource source;
-  static_cast<RecordRange&>(source) = range;
+  data::IdxSource source;
+  static_cast<data::RecordRange&>(source) = range;
   source.images = *invocation.images;
   source.labels = invocation.labels;
   return source;
@@ -145,12 +145,13 @@ int WriteShapes(const ConvertInvocation& invocation) {
     throw Error(Code::kUsage, "--shapes writes a folder and cannot be combined with other sources",
                 "tpuest convert --shapes flowers --count 2000");
   }
-  const ShapeFolder folder{*invocation.shapes, invocation.count, invocation.size, invocation.seed};
+  const data::ShapeFolder folder{*invocation.shapes, invocation.count, invocation.size,
+                                 invocation.seed};
   const std::vector<int64_t> counts =
-      invocation.dry_run ? std::vector<int64_t>() : WriteShapeFolder(folder);
+      invocation.dry_run ? std::vector<int64_t>() : data::WriteShapeFolder(folder);
   Json classes = Json::object();
   for (size_t i = 0; i < counts.size(); ++i) {
-    classes[std::string(ShapeNames(ShapeFamily::kFlowers)[i])] = counts[i];
+    classes[std::string(data::ShapeNames(data::ShapeFamily::kFlowers)[i])] = counts[i];
   }
   if (invocation.json) {
     PrintDocument("convert",
@@ -169,9 +170,9 @@ int WriteClicks(const ConvertInvocation& invocation) {
                 "--clicks writes a text file and cannot be combined with other sources",
                 "tpuest convert --clicks 100000 --output clicks.tsv");
   }
-  const ClickLog log{*invocation.output, *invocation.clicks, invocation.seed};
+  const data::ClickLog log{*invocation.output, *invocation.clicks, invocation.seed};
   CheckNewFile(log.path, invocation.force);
-  const int64_t clicks = invocation.dry_run ? 0 : WriteClickLog(log);
+  const int64_t clicks = invocation.dry_run ? 0 : data::WriteClickLog(log);
   if (invocation.json) {
     PrintDocument("convert", {{"path", log.path}, {"records", log.count}, {"clicks", clicks}});
   } else {
@@ -197,12 +198,13 @@ int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
                          .dry_run = invocation.dry_run,
                          .json = invocation.json});
   }
-  const SourceOptions source = ConvertSource(invocation);
+  const data::SourceOptions source = ConvertSource(invocation);
   CheckOutput(invocation);
-  const ConvertReport report = ConvertToTFRecord({.source = source,
-                                                  .output = *invocation.output,
-                                                  .compression_type = CompressionFor(invocation),
-                                                  .dry_run = invocation.dry_run});
+  const data::ConvertReport report =
+      data::ConvertToTFRecord({.source = source,
+                               .output = *invocation.output,
+                               .compression_type = CompressionFor(invocation),
+                               .dry_run = invocation.dry_run});
   if (invocation.json) {
     PrintDocument(
         "convert",

@@ -92,8 +92,8 @@ void CheckFile(const std::string& flag, const std::string& path) {
               path == "-" ? "a job needs a file that it can read again" : "");
 }
 
-CsvSource SourceOf(const InitInvocation& invocation, const std::string& path) {
-  CsvSource source;
+data::CsvSource SourceOf(const InitInvocation& invocation, const std::string& path) {
+  data::CsvSource source;
   source.file_pattern = path;
   source.header = !invocation.no_header;
   if (invocation.column_names) source.column_names = Split(*invocation.column_names, ',');
@@ -104,16 +104,17 @@ CsvSource SourceOf(const InitInvocation& invocation, const std::string& path) {
 }
 
 // Checks that the file to evaluate on has the columns that the job reads.
-void CheckEval(const CsvProfile& profile, const StarterPlan& plan, const CsvSource& source) {
-  const CsvProfile eval = ProfileCsv(source);
+void CheckEval(const data::CsvProfile& profile, const StarterPlan& plan,
+               const data::CsvSource& source) {
+  const data::CsvProfile eval = data::ProfileCsv(source);
   const auto has = [&](const std::string& name) {
-    for (const CsvColumnProfile& column : eval.columns) {
+    for (const data::CsvColumnProfile& column : eval.columns) {
       if (column.name == name) return true;
     }
     return false;
   };
   std::vector<std::string> missing;
-  for (const CsvColumnProfile& column : profile.columns) {
+  for (const data::CsvColumnProfile& column : profile.columns) {
     if (!has(column.name)) missing.push_back(column.name);
   }
   if (missing.empty() && eval.columns.size() == profile.columns.size()) return;
@@ -144,7 +145,7 @@ std::string UseName(const StarterColumn& column) {
 }
 
 // Tells the decisions on stderr, because the job may be on stdout.
-void Tell(const CsvProfile& profile, const StarterPlan& plan) {
+void Tell(const data::CsvProfile& profile, const StarterPlan& plan) {
   fmt::print(stderr, "{} rows, {} columns\n", WithCommas(profile.rows), profile.columns.size());
   fmt::print(stderr, "label {}: {}\n", plan.label.column->name,
              plan.label.is_class ? fmt::format("{} classes", plan.label.n_classes) : "a number");
@@ -207,27 +208,27 @@ int InitStarter(const InitInvocation& invocation) {
 
 // The look at the file, which tells the rows to train on from those to evaluate on.
 struct SplitProfile {
-  CsvProfile profile;
+  data::CsvProfile profile;
   StarterSplit split;
 };
 
 // A table of few different rows may have none, or nearly all, in one part: a hash does not tell
 // equal rows apart.
-bool IsLopsided(const CsvProfile& profile) {
+bool IsLopsided(const data::CsvProfile& profile) {
   const double part = static_cast<double>(profile.kept) /
                       static_cast<double>(std::max<int64_t>(1, profile.looked_at - profile.bad));
   return part < kEvalFraction / 4 || part > 2 * kEvalFraction;
 }
 
 SplitProfile Profile(const InitInvocation& invocation) {
-  const CsvSource source = SourceOf(invocation, *invocation.from);
-  if (invocation.eval) return {ProfileCsv(source), StarterSplit::kOtherFile};
+  const data::CsvSource source = SourceOf(invocation, *invocation.from);
+  if (invocation.eval) return {data::ProfileCsv(source), StarterSplit::kOtherFile};
   const StarterSplit split = invocation.split.value_or(StarterSplit::kHash);
   if (split == StarterSplit::kHash) {
-    CsvProfile profile = ProfileCsv(source, {.fraction = kEvalFraction});
+    data::CsvProfile profile = data::ProfileCsv(source, {.fraction = kEvalFraction});
     if (invocation.split || !IsLopsided(profile)) return {std::move(profile), split};
   }
-  return {ProfileCsv(source, {.fraction = kEvalFraction, .last = true}), StarterSplit::kLast};
+  return {data::ProfileCsv(source, {.fraction = kEvalFraction, .last = true}), StarterSplit::kLast};
 }
 
 void CheckArguments(const InitInvocation& invocation) {
@@ -257,7 +258,7 @@ int Init(const InitInvocation& invocation, config::Sources& /*sources*/) {
   CheckFlags(invocation, output);
   CheckFile("--from", from);
   const SplitProfile look = Profile(invocation);
-  const CsvProfile& profile = look.profile;
+  const data::CsvProfile& profile = look.profile;
   const StarterPlan plan = PlanStarter(profile, *invocation.label, invocation.model, look.split);
   const std::string folder = output == "-" || DirName(output).empty() ? "." : DirName(output);
   const std::string name = StemOf(output == "-" ? from : output);

@@ -47,14 +47,15 @@ struct TrainInput {
 // Opens the source only where the model's shapes cannot be told without it.
 TrainInput TrainInputOf(const Job& job) {
   const std::string& name = job.train_spec->input_fn;
-  const InputFnOptions& options = job.input_fns.at(name);
-  if (auto known = KnownSpec(options, name)) return {*std::move(known), KnownSize(options, name)};
-  const auto stream = MakeInputFn(options, name)({.mode = Mode::kTrain});
+  const data::InputFnOptions& options = job.input_fns.at(name);
+  if (auto known = data::KnownSpec(options, name))
+    return {*std::move(known), data::KnownSize(options, name)};
+  const auto stream = data::MakeInputFn(options, name)({.mode = Mode::kTrain});
   return {stream->spec(), stream->epoch_size()};
 }
 
 // The steps that the rest of the input is good for; nullopt: endless or not known.
-std::optional<int64_t> StepsOfInput(const InputFnOptions& options,
+std::optional<int64_t> StepsOfInput(const data::InputFnOptions& options,
                                     const std::optional<int64_t>& epoch_size,
                                     const PlannedRun& run) {
   const int64_t repeat = options.repeat.value_or(-1);
@@ -86,7 +87,7 @@ std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
   const bool is_given = run.model->has_example_weight && job.estimator.train_batch_size;
   const int64_t rows = is_given ? *job.estimator.train_batch_size : run.batch_size;
   const auto stream =
-      MakeInputFn(job.input_fns.at(name), name)({.mode = Mode::kTrain, .batch_size = rows});
+      data::MakeInputFn(job.input_fns.at(name), name)({.mode = Mode::kTrain, .batch_size = rows});
   const std::optional<Batch> batch = stream->Next();
   if (!batch || RowsOf(*batch) != rows) {
     throw Error(Code::kData, "the input has no whole batch, which tells how long its lists are",
@@ -150,7 +151,7 @@ void TellCores(const PlannedRun& run, PlanReport& report) {
 }
 
 // Whether a source's files have to be inflated from their beginning.
-bool IsCompressed(const SourceOptions& source) {
+bool IsCompressed(const data::SourceOptions& source) {
   return std::visit(
       [](const auto& options) {
         if constexpr (requires { options.compression_type.value_or(""); }) {

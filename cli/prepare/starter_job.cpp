@@ -113,7 +113,7 @@ class InputSection {
   [[nodiscard]] bool IsRead(const CsvColumnProfile& column) const {
     return Find(column) != nullptr;
   }
-  [[nodiscard]] const StarterColumn* Find(const CsvColumnProfile& column) const {
+  [[nodiscard]] const StarterColumn* Find(const data::CsvColumnProfile& column) const {
     for (const StarterColumn& planned : plan_.columns) {
       if (planned.column == &column && planned.use != ColumnUse::kLeftOut) return &planned;
     }
@@ -156,7 +156,7 @@ class ColumnSection {
 
  private:
   void Column(const StarterColumn& column) {
-    const CsvColumnProfile& seen = *column.column;
+    const data::CsvColumnProfile& seen = *column.column;
     Fields fields = {{"type", ""}, {"key", Word(seen.name)}};
     if (column.use == ColumnUse::kNumeric) {
       fields[0].second = "numeric_column";
@@ -408,7 +408,7 @@ class JobText {
                             NumberText(std::min(1.0, std::ceil(200 * part + 1) / 100))));
   }
 
-  const CsvProfile& profile_;
+  const data::CsvProfile& profile_;
   const StarterPlan& plan_;
   const StarterPaths& paths_;
   JobLines lines_;
@@ -416,7 +416,7 @@ class JobText {
 
 }  // namespace
 
-std::string StarterJob(const CsvProfile& profile, const StarterPlan& plan,
+std::string StarterJob(const data::CsvProfile& profile, const StarterPlan& plan,
                        const StarterPaths& paths) {
   return JobText(profile, plan, paths).Make();
 }

@@ -17,7 +17,7 @@ struct StarterPaths {
 };
 
 // The job as YAML, with a comment at each decision.
-[[nodiscard]] std::string StarterJob(const CsvProfile& profile, const StarterPlan& plan,
+[[nodiscard]] std::string StarterJob(const data::CsvProfile& profile, const StarterPlan& plan,
                                      const StarterPaths& paths);
 
 }  // namespace tpuest::cli

@@ -29,11 +29,11 @@ std::string Plural(int64_t count, std::string_view what) {
 }
 
 // True where numbers on this scale learn badly beside ones around 0 and of size 1.
-bool IsFarScale(const CsvColumnProfile& column) {
+bool IsFarScale(const data::CsvColumnProfile& column) {
   return column.std > 4 || (column.std > 0 && column.std < 0.25) || std::abs(column.mean) > 4;
 }
 
-bool IsUtf8(const CsvColumnProfile& column) {
+bool IsUtf8(const data::CsvColumnProfile& column) {
   return std::all_of(column.texts.begin(), column.texts.end(), [](const auto& entry) {
     return FindInvalidUtf8(entry.first) == std::string::npos;
   });
@@ -50,7 +50,7 @@ bool IsIdName(const std::string& name) {
 // ---- the label ----------------------------------------------------------------------------------
 
 // The texts of the classes, in an order that does not depend on the rows.
-std::vector<std::string> SortedTexts(const CsvColumnProfile& column) {
+std::vector<std::string> SortedTexts(const data::CsvColumnProfile& column) {
   std::vector<std::string> texts;
   for (const auto& [text, count] : column.texts) texts.push_back(text);
   std::sort(texts.begin(), texts.end());
@@ -63,12 +63,12 @@ std::vector<std::string> SortedTexts(const CsvColumnProfile& column) {
 }
 
 // True where the column holds all of 0, 1, ..., max.
-bool CountsFromZero(const CsvColumnProfile& column) {
+bool CountsFromZero(const data::CsvColumnProfile& column) {
   return IsInteger(column.dtype) && column.min == 0 &&
          column.max + 1 == static_cast<double>(column.distinct);
 }
 
-bool IsClassLabel(const CsvColumnProfile& column) {
+bool IsClassLabel(const data::CsvColumnProfile& column) {
   const bool enough_rows = column.present >= kRowsAClass * column.distinct;
   if (column.dtype == DType::kString) return true;
   if (!IsInteger(column.dtype)) return column.distinct == 2;
@@ -76,7 +76,7 @@ bool IsClassLabel(const CsvColumnProfile& column) {
   return enough_rows && column.distinct <= (CountsFromZero(column) ? kMostCounted : kMostNumbered);
 }
 
-void CheckLabel(const CsvColumnProfile& column) {
+void CheckLabel(const data::CsvColumnProfile& column) {
   if (column.present == 0) {
     throw Error(Code::kData, fmt::format("the label '{}' is empty in every row", column.name));
   }
@@ -96,7 +96,7 @@ void CheckLabel(const CsvColumnProfile& column) {
                           kMostNamed));
 }
 
-StarterLabel PlanLabel(const CsvColumnProfile& column) {
+StarterLabel PlanLabel(const data::CsvColumnProfile& column) {
   CheckLabel(column);
   StarterLabel label{.column = &column, .is_class = IsClassLabel(column)};
   if (!label.is_class) {
@@ -118,7 +118,7 @@ void LeaveOut(StarterColumn& to, std::string why) {
 }
 
 void UseNumbers(StarterColumn& to) {
-  const CsvColumnProfile& column = *to.column;
+  const data::CsvColumnProfile& column = *to.column;
   to.use = ColumnUse::kNumeric;
   to.normalized = IsFarScale(column);
   to.why = RangeOf(column);
@@ -133,7 +133,7 @@ int64_t BucketsFor(int64_t values) {
 }
 
 void UseCategories(StarterColumn& to) {
-  const CsvColumnProfile& column = *to.column;
+  const data::CsvColumnProfile& column = *to.column;
   to.is_text = column.dtype == DType::kString;
   const bool listed = column.distinct <= kMostWords && IsUtf8(column);
   to.use = listed ? ColumnUse::kVocabulary : ColumnUse::kHashBucket;
@@ -153,14 +153,14 @@ void UseCategories(StarterColumn& to) {
 }
 
 // True where the column names rows rather than says something about them.
-bool IsNearlyUnique(const CsvColumnProfile& column) {
+bool IsNearlyUnique(const data::CsvColumnProfile& column) {
   if (column.distinct == column.present) return true;
   return column.distinct > kMostWords &&
          static_cast<double>(column.distinct) > 0.9 * static_cast<double>(column.present);
 }
 
 void PlanColumn(StarterColumn& to) {
-  const CsvColumnProfile& column = *to.column;
+  const data::CsvColumnProfile& column = *to.column;
   // Texts that differ may be one number.
   const bool is_one = column.is_number() ? column.min == column.max : column.distinct == 1;
   const bool is_constant = is_one && (column.missing == 0 || IsFloating(column.dtype));
@@ -239,9 +239,9 @@ void LeaveOutClashes(std::vector<StarterColumn>& columns) {
 
 // ---- the whole ----------------------------------------------------------------------------------
 
-const CsvColumnProfile& Find(const CsvProfile& profile, const std::string& label) {
+const data::CsvColumnProfile& Find(const data::CsvProfile& profile, const std::string& label) {
   std::vector<std::string> names;
-  for (const CsvColumnProfile& column : profile.columns) {
+  for (const data::CsvColumnProfile& column : profile.columns) {
     if (column.name == label) return column;
     names.push_back(column.name.empty() ? "''" : column.name);
   }
@@ -251,7 +251,7 @@ const CsvColumnProfile& Find(const CsvProfile& profile, const std::string& label
               nearest ? fmt::format("did you mean '--label {}'?", *nearest) : std::string());
 }
 
-void CheckRows(const CsvProfile& profile) {
+void CheckRows(const data::CsvProfile& profile) {
   const int64_t good = profile.looked_at - profile.bad;
   const std::string& path = std::get<std::string>(profile.source.file_pattern);
   if (static_cast<double>(profile.bad) > kMostBad * static_cast<double>(profile.looked_at)) {
@@ -281,7 +281,7 @@ void PlanRun(StarterPlan& plan) {
 
 }  // namespace
 
-std::string RangeOf(const CsvColumnProfile& column) {
+std::string RangeOf(const data::CsvColumnProfile& column) {
   const auto text = [](double value) {
     const bool is_large = std::abs(value) >= 1e5 && std::abs(value) < 1e15;
     return is_large ? fmt::format("{:.0f}", value) : fmt::format("{:.5g}", value);
@@ -304,12 +304,12 @@ std::string StarterPlan::ModelType() const {
   return "Baseline" + kind;
 }
 
-StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label, StarterModel model,
-                        StarterSplit split) {
-  const CsvColumnProfile& label_column = Find(profile, label);
+StarterPlan PlanStarter(const data::CsvProfile& profile, const std::string& label,
+                        StarterModel model, StarterSplit split) {
+  const data::CsvColumnProfile& label_column = Find(profile, label);
   CheckRows(profile);
   StarterPlan plan{.model = model, .label = PlanLabel(label_column), .split = split};
-  for (const CsvColumnProfile& column : profile.columns) {
+  for (const data::CsvColumnProfile& column : profile.columns) {
     if (&column == &label_column) continue;
     plan.columns.push_back({.column = &column});
     PlanColumn(plan.columns.back());

@@ -18,7 +18,7 @@ enum class StarterSplit { kOtherFile, kHash, kLast };
 inline constexpr double kEvalFraction = 0.2;
 
 struct StarterLabel {
-  const CsvColumnProfile* column = nullptr;
+  const data::CsvColumnProfile* column = nullptr;
   bool is_class = false;
   int64_t n_classes = 0;
   std::vector<std::string> vocabulary;  // classes that are not numbers 0 to n_classes - 1
@@ -29,7 +29,7 @@ struct StarterLabel {
 enum class ColumnUse { kNumeric, kVocabulary, kHashBucket, kLeftOut };
 
 struct StarterColumn {
-  const CsvColumnProfile* column = nullptr;
+  const data::CsvColumnProfile* column = nullptr;
   ColumnUse use = ColumnUse::kLeftOut;
   std::string why;  // the reason in a few words: what was seen
 
@@ -58,11 +58,11 @@ struct StarterPlan {
 };
 
 // The range of a column of numbers: "0.8 to 65.4".
-[[nodiscard]] std::string RangeOf(const CsvColumnProfile& column);
+[[nodiscard]] std::string RangeOf(const data::CsvColumnProfile& column);
 
 // `profile` outlives the plan, and knows the rows that `split` keeps for evaluation. Error kUsage
 // for a label that is no column, kData for a table that nothing can be learned from.
-[[nodiscard]] StarterPlan PlanStarter(const CsvProfile& profile, const std::string& label,
+[[nodiscard]] StarterPlan PlanStarter(const data::CsvProfile& profile, const std::string& label,
                                       StarterModel model, StarterSplit split);
 
 }  // namespace tpuest::cli

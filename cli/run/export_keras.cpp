@@ -103,7 +103,7 @@ LayeredModel LayersOf(const Job& job) {
 
 StreamSpec ServedSpec(const Job& job) {
   const std::string input = ServedInput(job);
-  if (auto known = KnownSpec(job.input_fns.at(input), input)) return *std::move(known);
+  if (auto known = data::KnownSpec(job.input_fns.at(input), input)) return *std::move(known);
   return MakeJobInputFn(job, input)({.mode = Mode::kPredict})->spec();
 }
 

@@ -72,11 +72,12 @@ InputFn PredictInput(const Job& job, const std::optional<std::string>& file,
   if (!file) return MakeJobInputFn(job, name, job.predict.forward_features);
   const std::string key = fmt::format("input_fns.{}.source", name);
   InputFn input = AtInput(*file, key, sources, [&] {
-    InputFnOptions options = job.input_fns.at(name);
+    data::InputFnOptions options = job.input_fns.at(name);
     options.forwarded = job.predict.forward_features;
-    InputFnOptions other = WithFile(std::move(options), *file, name);
-    const bool is_live = *file == "-" && other.stages.empty() && IsLive(other.source);
-    return is_live ? MakeLiveInputFn(std::move(other), name) : MakeInputFn(std::move(other), name);
+    data::InputFnOptions other = data::WithFile(std::move(options), *file, name);
+    const bool is_live = *file == "-" && other.stages.empty() && data::IsLive(other.source);
+    return is_live ? data::MakeLiveInputFn(std::move(other), name)
+                   : data::MakeInputFn(std::move(other), name);
   });
   return [input = std::move(input), file = *file, key, &sources](const InputContext& context) {
     return AtInput(file, key, sources, [&] { return input(context); });

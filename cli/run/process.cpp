@@ -98,7 +98,7 @@ void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& inv
   }
   for (const std::string& name : InputsOf(job, invocation)) {
     const auto input = job.input_fns.find(name);
-    if (input == job.input_fns.end() || !ReadsStandardInput(input->second.source)) continue;
+    if (input == job.input_fns.end() || !data::ReadsStandardInput(input->second.source)) continue;
     throw Error(
         Code::kUsage,
         fmt::format("each of {} processes would get a part of the standard input", place.size),

@@ -176,7 +176,7 @@ void CheckSameRun(const Job& job, const std::string& model_dir) {
 
 bool PlanWithoutData(const Job& job, const std::function<void(const PlannedRun&)>& use) {
   const std::string& name = job.train_spec->input_fn;
-  const std::optional<StreamSpec> spec = KnownSpec(job.input_fns.at(name), name);
+  const std::optional<StreamSpec> spec = data::KnownSpec(job.input_fns.at(name), name);
   if (!spec) return false;
   const OpRegistry registry(ops::AllOps());
   const std::unique_ptr<Backend> backend = MakeCpuBackend();

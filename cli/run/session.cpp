@@ -93,7 +93,7 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   }
   for (const std::string& text : invocation.overrides) overrides.push_back({text});
   if (invocation.fold) {
-    const FoldOptions fold = ParseFold(*invocation.fold);
+    const data::FoldOptions fold = ParseFold(*invocation.fold);
     overrides.push_back(
         {fmt::format("tpuest.fold={{index: {}, count: {}}}", fold.index, fold.count), "--fold"});
   }
@@ -238,10 +238,11 @@ void Session::ListBadRecords() {
   // Each input that reads a folder finds the same ones below it.
   const auto warned = std::make_shared<std::set<std::string>>();
   for (auto& [name, input] : loaded_->job.input_fns) {
-    input.data_errors.report = [this, warned](const std::vector<BadRecord>& bad, int64_t records) {
+    input.data_errors.report = [this, warned](const std::vector<data::BadRecord>& bad,
+                                              int64_t records) {
       const std::lock_guard lock(bad_records_mutex_);
       if (records == 0) {
-        for (const BadRecord& of : bad) {
+        for (const data::BadRecord& of : bad) {
           if (!warned->insert(of.file).second) continue;
           log().Warning("{}: {}, so what is below it is skipped", of.file, of.why);
         }

@@ -5,7 +5,7 @@
 
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Chooses the columns. Names that come from the job are the job's fault (kUsage), names that come
@@ -203,4 +203,4 @@ void FinishInference(CsvColumns& columns) {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -10,7 +10,7 @@
 #include "data/csv/record.h"
 #include "data/source_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A selected column: a scalar of `dtype` an example.
 struct CsvColumn {
@@ -56,4 +56,4 @@ void FinishInference(CsvColumns& columns);
 // The words of a message for a type: "a whole number (int32)", "a number (float32)".
 [[nodiscard]] std::string ExpectedCsvNumber(DType dtype);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

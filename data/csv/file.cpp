@@ -11,7 +11,7 @@
 #include "core/base/process/system_error.h"
 #include "core/io/byte_stream.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -220,4 +220,4 @@ Place CsvFile::PlaceInHeader(size_t offset) const {
   return PlaceAt(header_at_ + offset, cursor);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

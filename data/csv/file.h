@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "data/csv/record.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Ascending positions in bytes, of which neighbours are less than kMostRecordBytes apart: 64 of
 // them share one base, so each is a difference of 32 bits.
@@ -103,4 +103,4 @@ class CsvFile {
   RecordOffsets offsets_;  // where each record begins, and the end
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

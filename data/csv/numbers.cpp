@@ -10,7 +10,7 @@
 
 #include "data/csv/columns.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Without the spaces of C's isspace around it, as decode_csv strips them.
@@ -143,4 +143,4 @@ DType InferCsvType(std::string_view text, std::string_view na_value, DType befor
   return DType::kString;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

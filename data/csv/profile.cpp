@@ -16,7 +16,7 @@
 #include "data/csv/file.h"
 #include "data/csv/split.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The words for "not known" that tables of numbers have.
@@ -315,4 +315,4 @@ CsvProfile ProfileCsv(const CsvSource& source, const KeptRows& kept) {
   return Look(source, kept).Take();
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "data/data_errors.h"
 #include "data/source_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // One column, as the records that were looked at show it.
 struct CsvColumnProfile {
@@ -68,4 +68,4 @@ struct CsvProfile {
 // none.
 [[nodiscard]] CsvProfile ProfileCsv(const CsvSource& source, const KeptRows& kept = {});
 
-}  // namespace tpuest
+}  // namespace tpuest::data

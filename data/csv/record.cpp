@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr size_t kNone = std::string_view::npos;
@@ -167,4 +167,4 @@ void AppendUnquoted(std::string_view text, std::string& to) {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

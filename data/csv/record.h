@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The two choices that a CSV file leaves open.
 struct CsvDialect {
@@ -48,4 +48,4 @@ struct CsvField {
 // Appends the text that a field with doubled quotes stands for.
 void AppendUnquoted(std::string_view text, std::string& to);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

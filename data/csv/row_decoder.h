@@ -9,7 +9,7 @@
 #include "data/csv/columns.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Any thread.
 class CsvRowReader {
@@ -34,4 +34,4 @@ class CsvRowReader {
 
 [[nodiscard]] CsvDialect CsvDialectOf(const CsvSource& options, const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

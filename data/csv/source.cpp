@@ -6,7 +6,7 @@
 #include "data/csv/row_decoder.h"
 #include "data/csv/split.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The memory that a reader keeps from one record to the next. row.columns point into numbers and
@@ -459,4 +459,4 @@ std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,
   return columns.Specs(key);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

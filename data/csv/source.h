@@ -8,7 +8,7 @@
 #include "data/csv/file.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The files' records, columns [] of the types that the job says or the first rows show; its `split`
 // is applied, skip and take are not. Throws Error kUsage for the options, kData by file, line and
@@ -22,4 +22,4 @@ namespace tpuest {
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,
                                                                      const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "core/io/crc32c.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 bool IsOfEval(std::string_view record, double fraction) {
   uint64_t bits = (uint64_t{Crc32c(record)} << 32 | record.size()) + 0x9e3779b97f4a7c15U;
@@ -37,4 +37,4 @@ int64_t RecordSubset::operator[](int64_t i) const {
   return static_cast<int64_t>(at) * 64 + std::countr_zero(word);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

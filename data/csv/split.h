@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tpuest {
+namespace tpuest::data {
 
 // True where a record, without its line end, is of the part eval: about `fraction` of all are. The
 // hash is CRC-32C, mixed as SplitMix64 does; it never changes, for runs go on with their part.
@@ -27,4 +27,4 @@ class RecordSubset {
   int64_t size_ = 0;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

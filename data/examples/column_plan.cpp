@@ -11,7 +11,7 @@
 #include "data/examples/list_padding.h"
 #include "data/examples/map_nodes.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The columns that exist at one point of the pipeline. Each map step replaces or adds one; a column
@@ -435,4 +435,4 @@ InputPlan PlanColumns(const InputFnOptions& options, const std::vector<TensorSpe
   return plan;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "core/ops/all_ops.h"
 #include "data/examples/map_step.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A column of the batch as a chain of steps on a column of the source (or of parse_example), or as
 // a value of the plan's graph.
@@ -97,4 +97,4 @@ struct InputPlan {
 [[nodiscard]] InputPlan PlanColumns(const InputFnOptions& options,
                                     const std::vector<TensorSpec>& columns, const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

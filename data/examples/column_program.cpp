@@ -4,7 +4,7 @@
 
 #include "core/backend/cpu/program.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 ColumnProgram::ColumnProgram(std::shared_ptr<ColumnGraph> graph, std::vector<Value> wanted)
     : graph_(std::move(graph)), wanted_(std::move(wanted)), backend_(MakeCpuBackend()) {}
@@ -36,4 +36,4 @@ std::vector<Tensor> ColumnProgram::Run(const std::vector<Tensor>& inputs, int64_
   return values;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

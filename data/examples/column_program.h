@@ -9,7 +9,7 @@
 #include "core/backend/backend.h"
 #include "data/examples/column_plan.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Belongs to one worker, on whose thread it runs. What it gives for a row is a function of that
 // row's columns alone.
@@ -31,4 +31,4 @@ class ColumnProgram {
   std::map<int64_t, std::unique_ptr<Program>> programs_;  // by rows: whole batches and the last one
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

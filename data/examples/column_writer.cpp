@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Scratch memory, aligned for any number, that only grows: a worker stops allocating after its
@@ -406,4 +406,4 @@ std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan, TensorPoo
   return std::make_unique<NumberWriter>(plan, pool);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

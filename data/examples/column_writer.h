@@ -8,7 +8,7 @@
 #include "data/examples/tensor_pool.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // One column of one worker: Begin, Add for each row, Finish, and again.
 class ColumnWriter {
@@ -31,4 +31,4 @@ class ColumnWriter {
 [[nodiscard]] std::unique_ptr<ColumnWriter> MakeColumnWriter(const ColumnPlan& plan,
                                                              TensorPool& pool);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 #include "data/examples/parse_example_text.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 Compression CompressionNamed(const std::string& name) {
@@ -96,4 +96,4 @@ ConvertReport ConvertToTFRecord(const ConvertOptions& options) {
   return report;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

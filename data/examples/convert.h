@@ -9,7 +9,7 @@
 
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct ConvertOptions {
   SourceOptions source;          // idx, digits or CSV; skip and take choose a part
@@ -31,4 +31,4 @@ struct ConvertReport {
 // float64 columns and for other sources; what reading and writing throw otherwise.
 ConvertReport ConvertToTFRecord(const ConvertOptions& options);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

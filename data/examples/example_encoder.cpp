@@ -5,7 +5,7 @@
 #include "core/ops/elementwise.h"
 #include "data/examples/map_nodes.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 bool IsRawBytes(const TensorSpec& column) {
@@ -105,4 +105,4 @@ void ExampleEncoder::Add(const TensorSpec& column, const EncodedColumn& as, cons
   WriteFeature(writer_, as.key, as.dtype, column.dtype, values);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

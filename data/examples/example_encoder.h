@@ -10,7 +10,7 @@
 #include "core/io/examples/example.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The feature that holds a column. Arrays of uint8 are bytes under "<column>_raw"; whole numbers
 // and truth values an int64_list, floats a float_list, strings a bytes_list under the column's
@@ -57,4 +57,4 @@ class ExampleEncoder {
   ExampleWriter writer_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "data/examples/parse_example_text.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 std::string DTypeOfKind(FeatureKind kind) {
@@ -70,4 +70,4 @@ std::string ExampleGuess::Text() const {
   return text;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 #include "core/io/examples/example.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // One feature, as the examples so far show it.
 struct SeenFeature {
@@ -40,4 +40,4 @@ class ExampleGuess {
   std::map<std::string, SeenFeature> features_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

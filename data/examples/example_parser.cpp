@@ -6,7 +6,7 @@
 #include "core/io/examples/sequence_example.h"
 #include "data/literal.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 FeatureKind KindOf(DType dtype) {
@@ -360,4 +360,4 @@ std::string ExampleParser::Expected(size_t slot) const {
                      NameOf(spec.dtype), spec.shape.Text());
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "data/options.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Memory of one worker's parsing; grows to the longest lists and is kept.
 struct ParsedExample {
@@ -95,4 +95,4 @@ class ExampleParser {
   std::unordered_map<std::string_view, size_t> steps_by_name_;  // of lists of features
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -5,7 +5,7 @@
 #include "core/base/text.h"
 #include "data/literal.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 void CheckName(const std::string& name, const std::set<std::string>& names,
@@ -110,4 +110,4 @@ void ListPadder::Pad(ColumnPlan& column) const {
   column.padding = std::move(padding);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "data/examples/column_plan.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // What fills a column up: a scalar of its type. Throws Error kUsage below `key`, the stage's.
 [[nodiscard]] Tensor PaddingValueOf(const PaddingOptions& padding, const TensorSpec& column,
@@ -28,4 +28,4 @@ class ListPadder {
   bool has_windows_ = false;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -5,7 +5,7 @@
 #include "core/ops/elementwise.h"
 #include "core/ops/parsing.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The shape of a batch of rows: [-1, ...].
@@ -116,4 +116,4 @@ TensorSpec SpecOf(Value column) {
   return {.name = "", .dtype = column.dtype(), .shape = Shape({dims.begin() + 1, dims.end()})};
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include "core/graph/graph.h"
 #include "data/examples/map_step.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The op's result on x [batch, ...], a column of one type and shape `spec` an example: the values
 // that ResolveMap's step gives, to the bit. The op fits the column (ResolveMap found no fault), and
@@ -25,4 +25,4 @@ namespace tpuest {
 [[nodiscard]] Value ColumnPlaceholder(Graph& graph, const TensorSpec& column);
 [[nodiscard]] TensorSpec SpecOf(Value column);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

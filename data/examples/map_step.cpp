@@ -8,7 +8,7 @@
 #include "core/kernels/isa/cast.h"
 #include "core/nn/formula/formula.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Throws the errors of one op: they name the op, its column and what that holds.
@@ -387,4 +387,4 @@ MappedColumn ResolveMap(const MapOptions& options, const TensorSpec& spec, const
       options);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "data/images/image_op.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // One op on one column: numeric values of an example to numeric values. Immutable; shared by the
 // workers.
@@ -71,4 +71,4 @@ struct KeyedMap {
 // The op's name in a job: "cast".
 [[nodiscard]] std::string_view OpName(const MapOptions& options);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

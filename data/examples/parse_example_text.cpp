@@ -8,7 +8,7 @@
 #include <cctype>
 #include <string_view>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 std::string YamlEscaped(const std::string& text) {
@@ -46,4 +46,4 @@ std::string FeatureLine(const std::string& name, const FeatureOptions& feature) 
   return fmt::format("  {}: {{type: VarLenFeature, dtype: {}}}\n", YamlKey(name), dtype);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -5,7 +5,7 @@
 
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A key or a name as YAML has it: plain where it can be, else in double quotes.
 [[nodiscard]] std::string YamlKey(const std::string& name);
@@ -14,4 +14,4 @@ namespace tpuest {
 // string}\n".
 [[nodiscard]] std::string FeatureLine(const std::string& name, const FeatureOptions& feature);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Tensors are freed about in the order in which they were handed out: looks at more than these
@@ -28,4 +28,4 @@ Tensor TensorPool::Get(DType dtype, const Shape& shape) {
   return tensor;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "core/tensor/tensor.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Hands out tensors and keeps a share of each. Thread-safe.
 class TensorPool {
@@ -23,4 +23,4 @@ class TensorPool {
   size_t next_ = 0;  // the tensor to look at first: the one that was handed out longest ago
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

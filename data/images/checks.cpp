@@ -1,6 +1,6 @@
 #include "data/images/checks.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 [[noreturn]] void RefuseOp(std::string what, std::string hint = "") {
@@ -91,4 +91,4 @@ Draws DrawsOf(const RandomImageMap& options, RecordKey record, uint64_t name) {
   return DrawsFor(record, name);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

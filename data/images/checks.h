@@ -8,7 +8,7 @@
 
 #include "data/images/image_op.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // An op as a function.
 class CalledOp final : public ImageOp {
@@ -40,4 +40,4 @@ void CheckSide(std::string_view name, int64_t side);
 // The record's numbers for an op that may have a seed of its own.
 [[nodiscard]] Draws DrawsOf(const RandomImageMap& options, RecordKey record, uint64_t name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "data/images/checks.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr float kFromByte = static_cast<float>(1.0 / 255);
@@ -230,4 +230,4 @@ ImageColumn ResolveImageOp(const ConvertImageDtypeMap& o, const TensorSpec& spec
   return column;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -14,7 +14,7 @@
 #include "data/images/folder_list.h"
 #include "data/images/geometry.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 int ChannelsOf(const std::string& color_mode) {
@@ -383,4 +383,4 @@ std::optional<std::vector<TensorSpec>> KnownImageColumns(const ImageFolderSource
   return ImageColumns(options, static_cast<int64_t>(options.class_names->size()));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Images are decoded and resized as they are read. Kept: decoded once, in memory or in the options'
 // cache_file. With errors that skip, every image is decoded when the source is opened, and those
@@ -21,4 +21,4 @@ namespace tpuest {
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownImageColumns(
     const ImageFolderSource& options, const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

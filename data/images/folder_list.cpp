@@ -14,7 +14,7 @@
 #include "core/base/text.h"
 #include "core/io/images/image.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 namespace fs = std::filesystem;
@@ -270,4 +270,4 @@ ImageList ListImages(const ImageFolderSource& options, const std::string& key) {
   return list;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 
 #include "data/source_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A list of files and the label of each.
 struct ImageList {
@@ -33,4 +33,4 @@ void CheckImageFolder(const ImageFolderSource& options, const std::string& key);
 // The order that numpy.random.RandomState(seed).shuffle gives a list of `count`: place -> index.
 [[nodiscard]] std::vector<size_t> NumpyShuffle(uint32_t seed, size_t count);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 #include "core/kernels/resample.h"
 #include "core/kernels/resize.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The words of an attempt: their number does not depend on what comes of it.
@@ -187,4 +187,4 @@ void ResizeTo(int64_t height, int64_t width, const Resizing& how, Picture& pictu
   picture.Swap(scratch.other);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

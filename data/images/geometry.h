@@ -6,7 +6,7 @@
 #include "data/images/picture.h"
 #include "data/images/record_key.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // tf.image.sample_distorted_bounding_box of the box of the whole image; the whole image where no
 // attempt fits. Draws four numbers an attempt.
@@ -35,4 +35,4 @@ struct Resizing {
 void ResizeTo(int64_t height, int64_t width, const Resizing& how, Picture& picture,
               PictureScratch& scratch);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

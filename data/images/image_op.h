@@ -9,7 +9,7 @@
 #include "data/images/record_key.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Immutable; shared by the workers.
 class ImageOp {
@@ -63,4 +63,4 @@ struct ImageColumn {
 [[nodiscard]] ImageColumn ResolveImageOp(const ConvertImageDtypeMap& options,
                                          const TensorSpec& spec, uint64_t name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 #include "core/io/images/image.h"
 #include "core/tensor/dtype.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct Picture {
   std::string_view file;        // as long as it is not decoded
@@ -53,4 +53,4 @@ struct PictureScratch {
   std::vector<std::byte> resize;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

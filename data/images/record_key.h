@@ -7,7 +7,7 @@
 
 #include "data/draws.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A record in an epoch of a run, as random numbers name it.
 struct RecordKey {
@@ -26,4 +26,4 @@ struct RecordKey {
   return {{record.seed, MixedKey({record.file, name})}, record.epoch, record.record << kDrawBits};
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

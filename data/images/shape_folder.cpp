@@ -5,7 +5,7 @@
 #include "data/images/record_key.h"
 #include "data/images/shapes.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr uint64_t kSizesName = 0x73697a6573000001ULL;  // "sizes"
@@ -45,4 +45,4 @@ std::vector<int64_t> WriteShapeFolder(const ShapeFolder& folder) {
   return counts;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct ShapeFolder {
   std::string directory;  // that is not there yet, or empty
@@ -18,4 +18,4 @@ struct ShapeFolder {
 // ShapeNames(kFlowers). Throws Error kUsage for options and for a folder that holds something.
 std::vector<int64_t> WriteShapeFolder(const ShapeFolder& folder);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 
 #include "data/images/record_key.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr uint64_t kShapesName = 0x7368617065730001ULL;  // "shapes"
@@ -237,4 +237,4 @@ int32_t DrawShape(const ShapeSet& set, int64_t index, uint8_t* pixels) {
   return static_cast<int32_t>(kind);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace tpuest {
+namespace tpuest::data {
 
 enum class ShapeFamily : uint8_t {
   kShapes,  // ten kinds, whose colours say nothing
@@ -27,4 +27,4 @@ struct ShapeSet {
 // Draws image `index`, [size, size, 3]. Its label.
 int32_t DrawShape(const ShapeSet& set, int64_t index, uint8_t* pixels);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

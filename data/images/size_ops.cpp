@@ -6,7 +6,7 @@
 #include "data/images/checks.h"
 #include "data/images/geometry.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr int64_t kAny = kUnknownDim;
@@ -199,4 +199,4 @@ ImageColumn ResolveImageOp(const ResizeWithPadMap& o, const TensorSpec& spec, ui
                  });
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The weights [rows], 1 for the first `examples` rows and 0 (a new tensor's) for the padding.
@@ -201,4 +201,4 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
   return batch;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -11,7 +11,7 @@
 #include "data/examples/example_parser.h"
 #include "data/pipeline/sampler.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The common part of a stream's workers; outlives them.
 struct BuildContext {
@@ -73,4 +73,4 @@ class BatchBuilder {
   ParsedExample parsed_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 
 #include "data/pipeline/batch_builder.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr int64_t kChunk = 1024;       // records that a worker looks at
@@ -230,4 +230,4 @@ AnySource KeepRecords(AnySource source, FilterContext context) {
   return std::make_shared<KeptSource>(std::move(*indexed), std::move(records));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

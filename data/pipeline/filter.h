@@ -9,7 +9,7 @@
 #include "data/examples/example_parser.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct FilterContext {
   InputPlan plan;                         // of PlanFilter
@@ -32,4 +32,4 @@ struct FilterContext {
 // the key, where no record of an indexed source is kept, and what reading and parsing throw.
 [[nodiscard]] AnySource KeepRecords(AnySource source, FilterContext context);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

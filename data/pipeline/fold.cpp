@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 bool Takes(const FoldPart& part, int64_t record) {
@@ -90,4 +90,4 @@ AnySource TakeFold(AnySource source, const FoldPart& part, const std::string& ke
   return std::make_shared<FoldSource>(std::move(*indexed), part);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include "data/fold_options.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The records of fold `part.index` of `part.count`, or all but those: record i of the source,
 // counted after skip and take, belongs to fold 1 + i mod count. row.from stays the source's. Throws
@@ -17,4 +17,4 @@ namespace tpuest {
 // The number of records, of `records`, that the part holds.
 [[nodiscard]] int64_t SizeOfFold(const FoldPart& part, int64_t records);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "data/pipeline/input_fn.h"
 #include "data/pipeline/map_graph.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr const char* kImageBytes = "image_bytes";
@@ -218,4 +218,4 @@ InputFn ImageFilesInputFn(InputFnOptions options, const std::string& name) {
   return MakeWrappedInputFn(std::move(options), name, WrapSource(files), std::move(original));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 #include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A receiver of JPEG, PNG, BMP or GIF files: `image_bytes` string [batch], decoded and resized in
 // the graph to the size and channels of the only image that the input_fn's source gives, and
@@ -26,4 +26,4 @@ namespace tpuest {
 // images. An empty InputFn where the source has no images of bytes.
 [[nodiscard]] InputFn ImageFilesInputFn(InputFnOptions options, const std::string& name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include "data/pipeline/input_fn.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Records between two looks at the clock, which would otherwise be part of a record's time.
@@ -195,4 +195,4 @@ InputBench BenchInput(const InputFnOptions& options, const std::string& name,
   return Bench(options, name, args).Run();
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

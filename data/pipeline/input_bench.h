@@ -9,7 +9,7 @@
 #include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The rate of an input_fn that is cut behind a stage, with one worker.
 struct StageRate {
@@ -46,4 +46,4 @@ struct InputBenchArgs {
 // (which starts the threads) not counted. 0 for a stream of less than two batches.
 [[nodiscard]] double RateOf(BatchStream& stream, const Clock& clock, double secs);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -13,7 +13,7 @@
 #include "data/sources/live_source.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // A row's prediction waits for others so long at most.
@@ -200,4 +200,4 @@ std::optional<int64_t> KnownSize(const InputFnOptions& options, const std::strin
   return records && options.fold ? SizeOfFold(*options.fold, *records) : records;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 #include "data/options.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Checks all that can be told without a file: dtypes, names of columns, shapes through the map ops.
 // `name` is the key below input_fns ("train") that errors name. Throws Error kUsage.
@@ -39,4 +39,4 @@ using WrapSource = std::function<AnySource(AnySource)>;
 [[nodiscard]] std::optional<int64_t> KnownSize(const InputFnOptions& options,
                                                const std::string& name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include "data/pipeline/input_fn.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 std::vector<TensorSpec> SourceColumns(const InputFnOptions& options, const std::string& key) {
   const std::string source_key = key + ".source";
@@ -49,4 +49,4 @@ Value MapGraph::FormulaOf(size_t column, std::map<size_t, Value>& built) const {
   return FormulaNodes(graph, std::get<ExprMap>(*map_[column - read_].op).value, columns);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

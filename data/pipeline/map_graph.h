@@ -11,7 +11,7 @@
 #include "data/examples/map_nodes.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The columns that an input_fn reads from its source. `key` is its key path.
 [[nodiscard]] std::vector<TensorSpec> SourceColumns(const InputFnOptions& options,
@@ -89,4 +89,4 @@ class MapGraph {
   std::map<std::string, size_t> newest_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "data/map_columns.h"
 #include "data/pipeline/map_graph.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Optional = std::map<std::string, FixedLenFeature>;
@@ -81,4 +81,4 @@ std::map<std::string, FixedLenFeature> OptionalFeatures(const InputFnOptions& op
   return optional;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Such features by name, each with its default_value: FixedLenFeatures of parse_example, and of the
 // `features` of JSON lines, that have one, and columns of CSV with a value in column_defaults. The
@@ -15,4 +15,4 @@ namespace tpuest {
 [[nodiscard]] std::map<std::string, FixedLenFeature> OptionalFeatures(const InputFnOptions& options,
                                                                       const std::string& name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -10,7 +10,7 @@
 #include "data/images/folder_list.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The images that the path names: a file that begins as one, or all below a folder.
@@ -351,4 +351,4 @@ InputFnOptions WithFile(InputFnOptions options, const std::string& path, const s
   return OtherFile(std::move(options), path, name).Make();
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -5,7 +5,7 @@
 
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // An image, or a folder of images, stands in for the folder of image_dataset_from_directory, and
 // for TFRecords whose images are decoded by a map op.
@@ -18,4 +18,4 @@ namespace tpuest {
 [[nodiscard]] InputFnOptions WithFile(InputFnOptions options, const std::string& path,
                                       const std::string& name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

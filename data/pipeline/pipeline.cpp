@@ -21,7 +21,7 @@
 
 #include <utility>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Enough tensors for the batches that wait, that are being built, and that the reader still holds.
@@ -157,4 +157,4 @@ void Pipeline::Work() {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

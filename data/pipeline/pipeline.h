@@ -15,7 +15,7 @@
 #include "data/pipeline/batch_builder.h"
 #include "data/pipeline/sampler.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The way a stream is cut into batches, and by how many threads; only batch_size, drop_remainder
 // and pad_last change what the batches hold.
@@ -88,4 +88,4 @@ class Pipeline final : public BatchStream, public TellsSeekWay {
   bool stopping_ = false;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -32,7 +32,7 @@
 
 #include "data/pipeline/window_shuffle.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The names of the random numbers' consumers ("shuffle", "window" in ASCII). They are part of the
@@ -330,4 +330,4 @@ std::unique_ptr<Sampler> MakeSampler(std::unique_ptr<StreamedSource> source,
   return std::make_unique<StreamSampler>(std::move(source), options);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

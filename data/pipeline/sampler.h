@@ -11,7 +11,7 @@
 #include "core/estimator/contract/contract.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct SampleOptions {
   enum class Order { kSource, kPermutation, kWindow };
@@ -77,4 +77,4 @@ class Sampler {
 [[nodiscard]] std::unique_ptr<Sampler> MakeLiveSampler(std::unique_ptr<StreamedSource> source,
                                                        int wait_ms);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -18,7 +18,7 @@
 #include "data/pipeline/optional_features.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
@@ -557,4 +557,4 @@ InputFn FeaturesAsExamples(InputFn input_fn, const std::map<std::string, Feature
       };
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -10,7 +10,7 @@
 #include "core/estimator/contract/contract.h"
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // tf.estimator's build_parsing_serving_input_receiver_fn. `input_example_tensor` string [batch]
 // (batch unknown without default_batch_size) is fed under the key `examples` with serialized
@@ -59,4 +59,4 @@ namespace tpuest {
 [[nodiscard]] InputFn FeaturesAsExamples(InputFn input_fn,
                                          const std::map<std::string, FeatureOptions>& spec);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 class Records final : public Stage {
@@ -290,4 +290,4 @@ std::unique_ptr<Stage> InterleaveStage(std::vector<int64_t> starts, int64_t cycl
   return std::make_unique<Interleave>(std::move(starts), cycle, block);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

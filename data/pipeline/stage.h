@@ -8,7 +8,7 @@
 
 #include "core/base/random.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A record, and the pass over the source in which it was met.
 struct Handle {
@@ -73,4 +73,4 @@ struct Buckets {
 [[nodiscard]] std::unique_ptr<GroupStage> BucketStage(std::unique_ptr<Stage> before,
                                                       const Buckets& buckets);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

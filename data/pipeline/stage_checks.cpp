@@ -9,7 +9,7 @@
 #include "data/at_least.h"
 #include "data/pipeline/stages.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The names of the keys that a stage has.
@@ -207,4 +207,4 @@ void CheckStageList(const std::vector<StageOptions>& stages, const std::string& 
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

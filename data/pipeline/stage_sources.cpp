@@ -5,7 +5,7 @@
 #include "data/sources/joined_source.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 std::string KeyOfDatasets(const StageOptions& stage) {
@@ -49,4 +49,4 @@ StageSources OpenStageSources(std::shared_ptr<IndexedSource> own,
   return opened;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 #include "data/options.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Records of a source.
 struct Stretch {
@@ -34,4 +34,4 @@ struct StageSources {
                                             const std::vector<StageOptions>& stages, bool cached,
                                             const std::string& key, const DataErrors& errors);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

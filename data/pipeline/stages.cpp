@@ -29,7 +29,7 @@
 #include "data/pipeline/stage.h"
 #include "data/pipeline/window_shuffle.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // "stage" and "sample": whose random numbers these are.
@@ -469,4 +469,4 @@ std::unique_ptr<Sampler> MakeSampler(const std::vector<StageOptions>& stages,
   return std::make_unique<StageSampler>(stages, context);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

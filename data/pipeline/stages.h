@@ -12,7 +12,7 @@
 #include "data/pipeline/sampler.h"
 #include "data/pipeline/stage_sources.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // For each record of the source, whether a stage's formula is true.
 using Truths = std::vector<bool>;
@@ -51,4 +51,4 @@ void CheckStageList(const std::vector<StageOptions>& stages, const std::string& 
 [[nodiscard]] std::unique_ptr<Sampler> MakeSampler(const std::vector<StageOptions>& stages,
                                                    const StageContext& context);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

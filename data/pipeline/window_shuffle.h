@@ -10,7 +10,7 @@
 
 #include "core/base/random.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Draw i of epoch e is a function of (key, e, i) and the handles in the buffer alone.
 template <class Handle>
@@ -59,4 +59,4 @@ class WindowShuffle {
   std::vector<Handle> buffer_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

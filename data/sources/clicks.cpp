@@ -9,7 +9,7 @@
 #include "core/base/random.h"
 #include "data/draws.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr uint64_t kClicksName = 0x636c69636b730001ULL;   // "clicks": what is drawn of a line
@@ -108,4 +108,4 @@ int64_t WriteClickLog(const ClickLog& log) {
   return clicks;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tpuest {
+namespace tpuest::data {
 
 inline constexpr int kClickNumbers = 13;
 inline constexpr int kClickThings = 26;
@@ -25,4 +25,4 @@ struct ClickLog {
 // Writes the lines to a file; gives how many of them are clicks.
 int64_t WriteClickLog(const ClickLog& log);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Glyphs = std::array<std::vector<Glyph>, 10>;
@@ -115,4 +115,4 @@ const Glyphs& AllGlyphs() {
 
 std::span<const Glyph> GlyphsOf(int digit) { return AllGlyphs()[static_cast<size_t>(digit)]; }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct Point {
   float x = 0;
@@ -26,4 +26,4 @@ struct Glyph {
 // The ways to write a digit 0..9; at least one.
 [[nodiscard]] std::span<const Glyph> GlyphsOf(int digit);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

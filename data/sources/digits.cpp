@@ -8,7 +8,7 @@
 #include "data/draws.h"
 #include "data/sources/digit_glyphs.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr uint64_t kDigitsName = 0x6469676974730001ULL;  // "digits"
@@ -155,4 +155,4 @@ int32_t DrawDigit(uint64_t seed, int64_t index, std::span<uint8_t, kDigitPixels>
   return label;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

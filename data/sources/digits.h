@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tpuest {
+namespace tpuest::data {
 
 inline constexpr int kDigitSide = 28;
 inline constexpr int kDigitPixels = kDigitSide * kDigitSide;
@@ -16,4 +16,4 @@ inline constexpr int kDigitPixels = kDigitSide * kDigitSide;
 [[nodiscard]] int32_t DrawDigit(uint64_t seed, int64_t index,
                                 std::span<uint8_t, kDigitPixels> pixels);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

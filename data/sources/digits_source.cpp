@@ -4,7 +4,7 @@
 #include "data/sources/digits.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Digits drawn anew at each read, into the row's own bytes: the pixels, then the label.
@@ -89,4 +89,4 @@ std::shared_ptr<IndexedSource> OpenDigits(const DigitsSource& options, bool cach
   return std::make_shared<DrawnDigits>(options.count, options.seed);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

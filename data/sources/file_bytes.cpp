@@ -7,7 +7,7 @@
 #include "core/io/byte_stream.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr size_t kMagicBytes = 3;  // that tell gzip and zlib
@@ -72,4 +72,4 @@ std::vector<std::unique_ptr<FileBytes>> OpenFiles(const FilesSource& options,
   return files;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

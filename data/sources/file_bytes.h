@@ -10,7 +10,7 @@
 #include "core/base/process/files.h"
 #include "data/source_options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 class FileBytes {
  public:
@@ -35,4 +35,4 @@ class FileBytes {
 [[nodiscard]] std::vector<std::unique_ptr<FileBytes>> OpenFiles(const FilesSource& options,
                                                                 const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

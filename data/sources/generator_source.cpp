@@ -17,7 +17,7 @@
 #include "data/sources/json_rows.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr size_t kPipeBytes = size_t{1} << 16;
@@ -278,4 +278,4 @@ std::unique_ptr<StreamedSource> OpenGenerator(const GeneratorSource& options,
   return std::make_unique<Generator>(options, std::move(columns), framing, std::move(decoder));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

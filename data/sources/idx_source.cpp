@@ -7,7 +7,7 @@
 #include "core/tensor/limits.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr uint8_t kIdxUint8 = 8;
@@ -115,4 +115,4 @@ std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options, const std::stri
   return std::make_shared<IdxRecords>(options.images, std::move(images), std::move(labels));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

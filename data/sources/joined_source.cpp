@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // A row of each part, since a part's own memory is of its own kind.
@@ -182,4 +182,4 @@ std::vector<int64_t> FileStarts(const IndexedSource& source) {
   return starts;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

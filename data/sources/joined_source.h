@@ -7,7 +7,7 @@
 
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The records of all parts, one part after the other. The columns are those of the first; the
 // others have the same, in any order. Throws Error kUsage at keys[part] where they do not.
@@ -22,4 +22,4 @@ namespace tpuest {
 // Where each file's records begin, and the end: a file that has none begins where the next does.
 [[nodiscard]] std::vector<int64_t> FileStarts(const IndexedSource& source);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -4,7 +4,7 @@
 #include "core/base/whole_number.h"
 #include "data/sources/json_rows.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr size_t kMostKeyBytes = 256;  // of a key that becomes a column by itself
@@ -105,4 +105,4 @@ void JsonInference::AddScalar(JsonScanner& scanner, FoundKey& found, JsonScanner
   found.dtype = before == DType::kFloat ? before : dtype;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

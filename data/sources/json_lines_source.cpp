@@ -7,7 +7,7 @@
 #include "data/sources/line_files.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Runs what reads a line, and gives its errors their place.
@@ -78,4 +78,4 @@ std::optional<std::vector<TensorSpec>> KnownJsonColumns(const JsonLinesSource& o
   return JsonRows(StatedColumns(options.features, key + ".features")).Specs(key);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -11,7 +11,7 @@
 #include "core/tensor/limits.h"
 #include "data/literal.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Kind = JsonScanner::Kind;
@@ -266,4 +266,4 @@ void JsonRows::Read(JsonScanner& scanner, size_t size, Row& row) const {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

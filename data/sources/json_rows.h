@@ -11,7 +11,7 @@
 #include "data/source.h"
 #include "data/sources/json_scanner.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 struct JsonColumn {
   std::string name;
@@ -62,4 +62,4 @@ class JsonRows {
   std::map<std::string, size_t, std::less<>> by_name_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

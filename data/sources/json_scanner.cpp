@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr int kMostDepth = 64;  // of lists and objects that are passed over
@@ -211,4 +211,4 @@ void JsonScanner::End() {
   if (at_ < text_.size()) Fail(fmt::format("expected the end of the line, found {}", Found()));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace tpuest {
+namespace tpuest::data {
 
 class JsonScanner {
  public:
@@ -52,4 +52,4 @@ class JsonScanner {
   bool is_first_ = false;  // Begin was the last call
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -31,7 +31,7 @@
 #include "core/base/process/files.h"
 #include "core/kernels/fingerprint.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr size_t kHeadBytes = 64;
@@ -325,4 +325,4 @@ std::shared_ptr<IndexedSource> KeepInFile(AnySource source, const std::string& p
   throw Error(Code::kResource, fmt::format("{}: the file changed while tpuest opened it", path));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

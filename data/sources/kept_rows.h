@@ -10,7 +10,7 @@
 #include "data/options.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Bytes that grow without being copied, as large as they are in memory.
 class RowBytes {
@@ -59,4 +59,4 @@ class RowKeeper {
 [[nodiscard]] std::shared_ptr<IndexedSource> KeepInFile(AnySource source, const std::string& path,
                                                         uint64_t fingerprint);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 
 #include "core/base/whole_number.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
@@ -167,4 +167,4 @@ std::optional<LibsvmFault> LibsvmRows::Read(std::string_view line, float weight,
   return std::nullopt;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -10,7 +10,7 @@
 
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // A word of a row that is not what it has to be; `offset` is where it begins.
 struct LibsvmFault {
@@ -47,4 +47,4 @@ class LibsvmRows {
   bool has_weight_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

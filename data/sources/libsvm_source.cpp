@@ -9,7 +9,7 @@
 #include "data/sources/line_files.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kWeightEnding = ".weight";
@@ -142,4 +142,4 @@ std::optional<std::vector<TensorSpec>> KnownLibsvmColumns(const LibsvmSource& op
   return LibsvmRows(options, *DTypeFromName(*options.label_dtype), has_weight).Specs(key);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

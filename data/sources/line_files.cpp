@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -78,4 +78,4 @@ Place LineFiles::PlaceOf(int64_t index, size_t offset) const {
           static_cast<int>(characters) + 1};
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -12,7 +12,7 @@
 #include "core/estimator/contract/contract.h"
 #include "data/sources/file_bytes.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 class LineFiles {
  public:
@@ -39,4 +39,4 @@ class LineFiles {
   std::vector<int64_t> starts_ = {0};           // index of each file's first line, and the end
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -26,7 +26,7 @@
 #include "data/sources/libsvm_rows.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr size_t kLiveBytes = size_t{1} << 16;
@@ -345,4 +345,4 @@ std::unique_ptr<StreamedSource> OpenLive(const SourceOptions& options, const std
                                       std::make_unique<LiveRows>(LiveFraming::kRecords), nullptr);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

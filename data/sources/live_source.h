@@ -6,7 +6,7 @@
 
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Whether the source is one that OpenLive reads: CSV, JSON lines with stated features, lines of
 // text or TFRecords, out of "-".
@@ -18,4 +18,4 @@ namespace tpuest {
 [[nodiscard]] std::unique_ptr<StreamedSource> OpenLive(const SourceOptions& options,
                                                        const std::string& key);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -3,7 +3,7 @@
 #include "data/literal.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The spec of one row of rows [records, ...].
@@ -99,4 +99,4 @@ std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options, const std::
                                  empty ? 0 : static_cast<int64_t>(size));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

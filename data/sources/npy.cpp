@@ -10,7 +10,7 @@
 #include "core/io/wire.h"
 #include "core/tensor/limits.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
@@ -271,4 +271,4 @@ NpyArray ReadNpy(std::string_view bytes, const std::string& name) {
   return array;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -11,7 +11,7 @@
 #include "core/tensor/shape.h"
 #include "core/tensor/tensor.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The elements in the machine's own order, row after row.
 struct NpyArray {
@@ -27,4 +27,4 @@ struct NpyArray {
 // file, and for types that have no meaning here (objects, dates, complex numbers).
 [[nodiscard]] NpyArray ReadNpy(std::string_view bytes, const std::string& name);
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 #include "data/sources/npy.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
@@ -135,4 +135,4 @@ std::shared_ptr<IndexedSource> OpenNpz(const NpzSource& options, const std::stri
   return Records(std::move(columns), {path}, key);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -9,7 +9,7 @@
 #include "data/images/folder.h"
 #include "data/sources/joined_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 template <class... F>
@@ -134,4 +134,4 @@ std::optional<int64_t> KnownSize(const SourceOptions& options, const std::string
   return std::get<std::shared_ptr<IndexedSource>>(OpenSource(options, false, key))->size();
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -8,7 +8,7 @@
 
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Opens the source; skip and take are applied. `key` is the section's key path, for errors. cached:
 // keep in memory what would otherwise be generated or inflated again in each epoch. Bad records are
@@ -75,4 +75,4 @@ namespace tpuest {
 [[nodiscard]] TensorSpec TextColumn();    // of TextLineDataset
 [[nodiscard]] TensorSpec RecordColumn();  // of FixedLengthRecordDataset
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -4,7 +4,7 @@
 #include "data/images/shapes.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Shapes drawn anew at each read, into the row's own bytes: the pixels, then the label.
@@ -52,4 +52,4 @@ std::shared_ptr<IndexedSource> OpenShapes(const ShapesSource& options, const std
   return std::make_shared<DrawnShapes>(options.count, set);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

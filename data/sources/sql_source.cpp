@@ -20,7 +20,7 @@
 #include <sqlite3.h>
 #endif
 
-namespace tpuest {
+namespace tpuest::data {
 
 #ifdef TPUEST_HAS_SQLITE
 namespace {
@@ -251,4 +251,4 @@ std::shared_ptr<IndexedSource> OpenSql(const SqlSource& /*options*/, const std::
 
 #endif
 
-}  // namespace tpuest
+}  // namespace tpuest::data

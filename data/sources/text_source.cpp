@@ -6,7 +6,7 @@
 #include "data/sources/line_files.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 void SetRecord(std::string_view text, Row& row) {
@@ -119,4 +119,4 @@ std::shared_ptr<IndexedSource> OpenFixedLength(const FixedLengthSource& options,
   return std::make_shared<FixedLengthRecords>(std::move(files), std::move(paths), options);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

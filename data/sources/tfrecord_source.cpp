@@ -11,7 +11,7 @@
 #include "data/sources/file_bytes.h"
 #include "data/sources/open_source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The row's own text is the column's one value; it points into a mapped file or kept memory.
@@ -219,4 +219,4 @@ AnySource OpenTFRecords(const TFRecordSource& options, bool cached, const std::s
                {}, key);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

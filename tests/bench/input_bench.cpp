@@ -17,26 +17,26 @@ namespace {
 
 constexpr int kRuns = 5;
 
-InputFnOptions Options(const std::string& path) {
-  InputFnOptions options;
-  TFRecordSource source;
+data::InputFnOptions Options(const std::string& path) {
+  data::InputFnOptions options;
+  data::TFRecordSource source;
   source.filenames = {path};
   options.source = source;
-  options.parse_example["image_raw"] = FixedLenFeature{{}, "string", std::nullopt};
-  options.parse_example["label"] = FixedLenFeature{{}, "int64", std::nullopt};
-  DecodeRawMap decode;
+  options.parse_example["image_raw"] = data::FixedLenFeature{{}, "string", std::nullopt};
+  options.parse_example["label"] = data::FixedLenFeature{{}, "int64", std::nullopt};
+  data::DecodeRawMap decode;
   decode.in = "image_raw";
   decode.out = "image";
   decode.out_type = "uint8";
   decode.shape = {784};
-  CastMap cast;
+  data::CastMap cast;
   cast.in = "image";
   cast.dtype = "float32";
-  RescalingMap rescaling;
+  data::RescalingMap rescaling;
   rescaling.in = "image";
   rescaling.scale = 1.0 / 255;
   rescaling.offset = -0.5;
-  CastMap label;
+  data::CastMap label;
   label.in = "label";
   label.dtype = "int32";
   options.map = {decode, cast, rescaling, label};
@@ -45,15 +45,15 @@ InputFnOptions Options(const std::string& path) {
   return options;
 }
 
-InputFnOptions CsvOptions(const std::string& path) {
-  CsvSource source;
+data::InputFnOptions CsvOptions(const std::string& path) {
+  data::CsvSource source;
   source.file_pattern = path;
-  InputFnOptions options;
+  data::InputFnOptions options;
   options.source = source;
   return options;
 }
 
-double RecordsPerSecond(const InputFnOptions& options, int threads) {
+double RecordsPerSecond(const data::InputFnOptions& options, int threads) {
   const SystemClock clock;
   InputContext context;
   context.mode = Mode::kEval;
@@ -63,7 +63,7 @@ double RecordsPerSecond(const InputFnOptions& options, int threads) {
   for (int run = 0; run < kRuns; ++run) {
     const double start = clock.Seconds();
     // Opened each time: finding the records is part of the work.
-    const std::unique_ptr<BatchStream> stream = MakeInputFn(options, "bench")(context);
+    const std::unique_ptr<BatchStream> stream = data::MakeInputFn(options, "bench")(context);
     int64_t records = 0;
     while (const std::optional<Batch> batch = stream->Next()) records += batch->examples;
     best = std::max(best, static_cast<double>(records) / (clock.Seconds() - start));
@@ -77,9 +77,9 @@ void Print(std::string_view name, double rate) {
 
 void Run(const std::string& path, int threads) {
   const bool csv = path.ends_with(".csv");
-  InputFnOptions options = csv ? CsvOptions(path) : Options(path);
+  data::InputFnOptions options = csv ? CsvOptions(path) : Options(path);
   Print("in order", RecordsPerSecond(options, threads));
-  options.shuffle = ShuffleOptions{};
+  options.shuffle = data::ShuffleOptions{};
   Print("shuffle full", RecordsPerSecond(options, threads));
   options.shuffle->buffer_size = int64_t{10000};
   Print("shuffle 10000", RecordsPerSecond(options, threads));

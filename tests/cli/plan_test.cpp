@@ -66,10 +66,11 @@ TEST_CASE("a layer has the parameters that are trained, and the model the bytes 
   config::Sources sources;
   const Job job = LoadJobFile(path, {}, sources).job;
   const OpRegistry registry(ops::AllOps());
-  const BuiltModel model = BuildModel(MakeJobModelFn(job), registry,
-                                      {.stream = *KnownSpec(job.input_fns.at("train"), "train"),
-                                       .rows = 32,
-                                       .params = {.batch_size = 32}});
+  const BuiltModel model =
+      BuildModel(MakeJobModelFn(job), registry,
+                 {.stream = *data::KnownSpec(job.input_fns.at("train"), "train"),
+                  .rows = 32,
+                  .params = {.batch_size = 32}});
   const ModelCost cost = CostOf(model);
   REQUIRE(cost.layers.size() == 3);
   const LayerRow& dense = cost.layers[0];

@@ -35,9 +35,9 @@ std::vector<BuiltFor> ModesOf(const Job& job) {
 // What the input gives; a table says it only when it is opened.
 StreamSpec SpecOf(const Job& job, const BuiltFor& built_for) {
   const std::string& name = built_for.input_fn;
-  const InputFnOptions& options = job.input_fns.at(name);
-  if (auto known = KnownSpec(options, name)) return *std::move(known);
-  return MakeInputFn(options, name)({.mode = built_for.mode, .batch_size = 16})->spec();
+  const data::InputFnOptions& options = job.input_fns.at(name);
+  if (auto known = data::KnownSpec(options, name)) return *std::move(known);
+  return data::MakeInputFn(options, name)({.mode = built_for.mode, .batch_size = 16})->spec();
 }
 
 BuiltModel Build(const Job& job, const OpRegistry& registry, const BuiltFor& built_for) {

@@ -2,7 +2,7 @@
 
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 DigitsSource Digits(int64_t count) {
@@ -134,4 +134,4 @@ TEST_CASE("what has no images and labels is not converted, and no file is left")
   CHECK(!FileExists(folder.File("none")));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

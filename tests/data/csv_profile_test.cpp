@@ -2,7 +2,7 @@
 #include "data/csv/split.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 CsvProfile ProfileOf(const std::string& text, CsvSource source = {}) {
@@ -125,4 +125,4 @@ TEST_CASE("what is no table is told") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::data

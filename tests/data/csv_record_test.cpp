@@ -2,7 +2,7 @@
 #include "data/csv/record.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 const CsvDialect kPlain = {.quotes = false};
@@ -145,4 +145,4 @@ TEST_CASE("fields are those of the definition, and nothing is read beyond the re
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 #include "data/csv/source.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 void Write(const std::string& path, const std::string& text) {
@@ -474,4 +474,4 @@ TEST_CASE("damaged files give records or faults with a place, never anything els
   CHECK(faults < 400);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 std::string Passenger(std::vector<float> fares, bool has_name) {
@@ -51,4 +51,4 @@ TEST_CASE("what is no tf.Example is refused") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::data

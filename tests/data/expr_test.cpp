@@ -3,7 +3,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 ExprMap Expr(const std::string& out, const std::string& value) {
@@ -145,4 +145,4 @@ TEST_CASE("a filter that is no truth, or depends on draws, is refused") {
   CHECK(RefusedInput(images).code == Code::kInternal);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -4,7 +4,7 @@
 
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Doubles = std::vector<double>;
@@ -184,4 +184,4 @@ TEST_CASE("a SequenceExample has features of its own and of its steps") {
   CHECK(ErrorOf([&] { (void)Open(both); }).key == "input_fns.train.parse_sequence_example");
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -4,7 +4,7 @@
 #include "core/io/zip/zip.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -279,4 +279,4 @@ TEST_CASE("files that are mapped are shuffled and gone on with like any other") 
   CHECK(Take(*stream) == Batches(whole.begin() + 8, whole.end()));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -15,7 +15,7 @@
 #include "data/pipeline/input_fn.h"
 #include "tests/temporary_folder.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The first fault that fn throws; Code::kInternal where it throws nothing.
 struct Thrown {
@@ -165,4 +165,4 @@ inline void WriteGzip(const std::string& path, const std::string& bytes) {
   gzclose(file);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

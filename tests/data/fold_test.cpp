@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Numbers 0, 1, ...: read by index, or one after the other.
@@ -99,4 +99,4 @@ TEST_CASE("a fold without records is told") {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -20,7 +20,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Calls `read` in a thread that permissions hold for, root's too: the kernel keeps capabilities a
@@ -350,4 +350,4 @@ TEST_CASE("a drawn folder has a folder a kind, and the same files each time") {
             "the folder is not empty"));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

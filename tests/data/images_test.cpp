@@ -9,7 +9,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Numbered = std::vector<double>;
@@ -362,4 +362,4 @@ TEST_CASE("shapes are a function of seed and index") {
   CHECK(ShapeNames(ShapeFamily::kFlowers).size() == 5);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Goes on a hundredth of a second at each look.
@@ -50,4 +50,4 @@ TEST_CASE("stages are measured as they are there, each with what comes before it
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::data

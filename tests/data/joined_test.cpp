@@ -5,7 +5,7 @@
 
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Numbers64 = std::vector<int64_t>;
@@ -281,4 +281,4 @@ TEST_CASE("a program that fails, stalls or writes something else is told by its 
   CHECK(Has(fewer.message, "record 5 of an epoch, which has 2"));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

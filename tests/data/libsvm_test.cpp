@@ -5,7 +5,7 @@
 #include "data/pipeline/other_file.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 InputFnOptions RowsOf(const std::string& path, LibsvmSource source = {}) {
@@ -152,4 +152,4 @@ TEST_CASE("another file of libsvm rows has weights of 1 and the types of the job
   CHECK(!batch.labels.valid());
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

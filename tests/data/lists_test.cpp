@@ -17,7 +17,7 @@
 #include "data/pipeline/serving.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 const std::vector<std::vector<std::string_view>> kRows = {
@@ -157,4 +157,4 @@ TEST_CASE("an empty word of a list is a word, in an export that parses too") {
   SUBCASE("on two") { LearnsToCount(2, kEmptyWords, alone, 1); }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

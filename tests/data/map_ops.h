@@ -7,7 +7,7 @@
 
 #include "data/options.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 template <class Op>
 Op On(const std::string& in, const std::string& out = "") {
@@ -40,4 +40,4 @@ inline RescalingMap Rescale(const std::string& in, double scale, double offset =
   return op;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -1,7 +1,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The column x of one batch.
@@ -200,4 +200,4 @@ TEST_CASE("every column says which key of the job makes it") {
         "input_fns.train.parse_example.value");
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

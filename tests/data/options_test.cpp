@@ -3,7 +3,7 @@
 #include "config/config.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 struct Job {
@@ -110,4 +110,4 @@ TEST_CASE("ops that are not there, and keys of other ops, are faults of the job"
   CHECK(refusal("{op: cast, in: value}").code == Code::kUsage);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 #include "data/pipeline/window_shuffle.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 std::vector<int64_t> Sorted(std::vector<int64_t> values) {
@@ -163,4 +163,4 @@ TEST_CASE("a shuffle that cannot be is refused with its key") {
   CHECK(Has(ErrorOf([&] { (void)MakeInputFn(options, "train"); }).message, "'all'"));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

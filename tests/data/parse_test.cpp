@@ -3,7 +3,7 @@
 
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // One file of the given Examples.
@@ -187,4 +187,4 @@ TEST_CASE("parse_example of a source that has columns is refused") {
   CHECK(thrown.key == "input_fns.train.parse_example");
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -1,6 +1,6 @@
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // Every feature and label of a batch.
@@ -180,4 +180,4 @@ TEST_CASE("a position past the end of an epoch is an error, thrown by Next until
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -11,7 +11,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 const OpRegistry& Registry() {
@@ -466,4 +466,4 @@ TEST_CASE("a map step that computes with a list's values is refused with the lis
   build();
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

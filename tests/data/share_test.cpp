@@ -5,7 +5,7 @@
 #include "data/sources/open_source.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // The records of another source, counted as they are read.
@@ -125,4 +125,4 @@ TEST_CASE("lists are as long as a batch's longest one, so all rows are made") {
   CHECK(batch->features[0].shape().dim(0) == 6);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -4,7 +4,7 @@
 #include "data/sources/digits.h"
 #include "tests/data/fixture.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 std::string Word(uint32_t value) {
@@ -331,4 +331,4 @@ TEST_CASE("a cut gzip file fails at the batch that it ends in") {
   CHECK(Has(thrown.message, folder.File("cut")));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

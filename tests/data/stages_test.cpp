@@ -9,7 +9,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using Stages = std::vector<StageOptions>;
@@ -162,4 +162,4 @@ TEST_CASE("a filter that lets nothing through behind an endless repeat says so")
   CHECK(Has(ErrorOf([&] { (void)stream->Next(); }).message, "the filter rejected"));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

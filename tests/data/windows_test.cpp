@@ -6,7 +6,7 @@
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 using RowList = std::vector<std::vector<double>>;
@@ -309,4 +309,4 @@ TEST_CASE("stages of several records that cannot be are refused where they stand
   CHECK(Has(RefusedList({length}).message, "a length is one whole number an example"));
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

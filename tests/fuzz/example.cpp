@@ -26,21 +26,24 @@ void Copy(const FeatureView& feature) {
 }
 
 // Features of each kind, by the names that the seeds have.
-const ExampleParser& Parser() {
-  static const ExampleParser parser(
+const data::ExampleParser& Parser() {
+  static const data::ExampleParser parser(
       {
-          {"label", FixedLenFeature{.shape = {}, .dtype = "int64", .default_value = Raw{"7"}}},
-          {"image", FixedLenFeature{.shape = {}, .dtype = "string", .default_value = Raw{"x"}}},
-          {"x", FixedLenFeature{.shape = {2}, .dtype = "float32", .default_value = Raw{"[1, 2]"}}},
-          {"ids", VarLenFeature{.dtype = "int64"}},
-          {"words", VarLenFeature{.dtype = "string"}},
-          {"weights", VarLenFeature{.dtype = "float32"}},
+          {"label",
+           data::FixedLenFeature{.shape = {}, .dtype = "int64", .default_value = Raw{"7"}}},
+          {"image",
+           data::FixedLenFeature{.shape = {}, .dtype = "string", .default_value = Raw{"x"}}},
+          {"x",
+           data::FixedLenFeature{.shape = {2}, .dtype = "float32", .default_value = Raw{"[1, 2]"}}},
+          {"ids", data::VarLenFeature{.dtype = "int64"}},
+          {"words", data::VarLenFeature{.dtype = "string"}},
+          {"weights", data::VarLenFeature{.dtype = "float32"}},
       },
       "parse_example");
   return parser;
 }
 
-void Look(const Values& values, DType dtype) {
+void Look(const data::Values& values, DType dtype) {
   volatile size_t seen = 0;  // reading must not be left out
   for (int64_t i = 0; i < values.count; ++i) {
     if (dtype == DType::kString) {
@@ -58,13 +61,13 @@ void Look(const Values& values, DType dtype) {
 void RunExample(std::string_view input) {
   Takes([&] { ParseExample(input, Copy); });
   Takes([&] {
-    ParsedExample parsed;
+    data::ParsedExample parsed;
     Parser().Parse(input, parsed);
     for (size_t i = 0; i < parsed.values.size(); ++i) {
       Look(parsed.values[i], Parser().columns()[i].dtype);
     }
   });
-  ExampleGuess guess;
+  data::ExampleGuess guess;
   guess.Add(input);
   (void)guess.Text();
 }

@@ -9,11 +9,11 @@ namespace tpuest::fuzz {
 
 void RunIdx(std::string_view input) {
   const size_t labels = std::min<size_t>(TakeChoice(input), input.size());
-  IdxSource options;
+  data::IdxSource options;
   if (labels > 0) options.labels = TheFiles().Put("labels", input.substr(0, labels));
   options.images = TheFiles().Put("images", input.substr(labels));
-  const std::shared_ptr<IndexedSource> source = OpenIdx(options, "source");
-  Row row;
+  const std::shared_ptr<data::IndexedSource> source = data::OpenIdx(options, "source");
+  data::Row row;
   volatile unsigned seen = 0;  // reading must not be left out
   // A damaged header may tell of four billion images without a pixel.
   for (int64_t i = 0; i < std::min<int64_t>(source->size(), 1000); ++i) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostRows = 1000;  // a damaged header may tell of four billion without a byte
 
 // Sums all bytes, so that none is left unread.
-uint64_t SumOf(const Values& values, DType dtype) {
+uint64_t SumOf(const data::Values& values, DType dtype) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < values.count; ++i) {
     if (dtype == DType::kString) {
@@ -29,8 +29,8 @@ uint64_t SumOf(const Values& values, DType dtype) {
   return sum;
 }
 
-void ReadAll(const IndexedSource& source) {
-  Row row;
+void ReadAll(const data::IndexedSource& source) {
+  data::Row row;
   volatile uint64_t seen = 0;  // reading must not be left out
   for (int64_t i = 0; i < std::min(source.size(), kMostRows); ++i) {
     Takes([&] {
@@ -42,14 +42,14 @@ void ReadAll(const IndexedSource& source) {
   }
 }
 
-std::map<std::string, FeatureOptions> StatedFeatures() {
-  FixedLenFeature matrix;
+std::map<std::string, data::FeatureOptions> StatedFeatures() {
+  data::FixedLenFeature matrix;
   matrix.shape = {2, 2};
   matrix.dtype = "float32";
   matrix.default_value = Raw{"0.5"};
-  FixedLenFeature number;
+  data::FixedLenFeature number;
   number.dtype = "int64";
-  return {{"m", matrix}, {"n", number}, {"w", VarLenFeature{.dtype = "string"}}};
+  return {{"m", matrix}, {"n", number}, {"w", data::VarLenFeature{.dtype = "string"}}};
 }
 
 }  // namespace
@@ -59,39 +59,39 @@ void RunRows(std::string_view input) {
   const std::string compression = (choice & 8) != 0 ? "auto" : "";
   switch (choice % 6) {
     case 0: {
-      JsonLinesSource json;
+      data::JsonLinesSource json;
       json.filenames = {TheFiles().Put("t.jsonl", input)};
       json.compression_type = compression;
       if ((choice & 16) != 0) json.features = StatedFeatures();
       if ((choice & 32) != 0) json.num_rows_for_inference = 2;
-      return ReadAll(*OpenJsonLines(json, "source"));
+      return ReadAll(*data::OpenJsonLines(json, "source"));
     }
     case 1: {
-      TextLineSource lines;
+      data::TextLineSource lines;
       lines.filenames = {TheFiles().Put("t.txt", input)};
       lines.compression_type = compression;
-      return ReadAll(*OpenTextLines(lines, "source"));
+      return ReadAll(*data::OpenTextLines(lines, "source"));
     }
     case 2: {
-      FixedLengthSource fixed;
+      data::FixedLengthSource fixed;
       fixed.filenames = {TheFiles().Put("t.bin", input)};
       fixed.record_bytes = 1 + choice % 7;
       fixed.header_bytes = choice / 64;
-      return ReadAll(*OpenFixedLength(fixed, "source"));
+      return ReadAll(*data::OpenFixedLength(fixed, "source"));
     }
     case 3:
-      return ReadAll(*OpenNpy({.arrays = {{"x", TheFiles().Put("x.npy", input)}}}, "source"));
+      return ReadAll(*data::OpenNpy({.arrays = {{"x", TheFiles().Put("x.npy", input)}}}, "source"));
     case 4:
-      return ReadAll(*OpenNpz({.file = TheFiles().Put("x.npz", input)}, "source"));
+      return ReadAll(*data::OpenNpz({.file = TheFiles().Put("x.npz", input)}, "source"));
     default: {
-      LibsvmSource rows;
+      data::LibsvmSource rows;
       rows.filenames = {TheFiles().Put("t.svm", input)};
       rows.compression_type = compression;
       if ((choice & 16) != 0) rows.label_dtype = "float32";
       if ((choice & 32) != 0) rows.weights = rows.filenames;
       if ((choice & 64) != 0) rows.size = 100;
       rows.base = choice / 128;
-      return ReadAll(*OpenLibsvm(rows, "source"));
+      return ReadAll(*data::OpenLibsvm(rows, "source"));
     }
   }
 }

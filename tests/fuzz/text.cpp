@@ -59,7 +59,7 @@ void Strings(std::string_view text) {
 }
 
 void Literals(std::string_view text) {
-  const Literal literal = ParseLiteral(Raw{std::string(text)}, "key");
+  const data::Literal literal = data::ParseLiteral(Raw{std::string(text)}, "key");
   for (const DType dtype :
        {DType::kString, DType::kInt64, DType::kInt32, DType::kFloat, DType::kBool}) {
     Takes([&] { (void)literal.As(dtype, "key"); });
@@ -73,7 +73,7 @@ void Names(std::string_view text) {
   (void)IsNameInRun(text);
   (void)StepOfCheckpoint(text);
   (void)CheckpointPrefix(std::string(text));
-  (void)YamlKey(std::string(text));
+  (void)data::YamlKey(std::string(text));
   (void)cli::Word(std::string(text));
   (void)Nearest(text, {"learning_rate", "train_batch_size", "model_dir"});
 }
@@ -102,8 +102,8 @@ void Patterns(std::string_view text) {
 void CsvNumbers(std::string_view text) {
   for (const DType dtype : {DType::kInt32, DType::kInt64, DType::kFloat, DType::kDouble}) {
     uint64_t bits = 0;
-    (void)ParseCsvNumber(text, dtype, bits);
-    (void)InferCsvType(text, "NA", dtype);
+    (void)data::ParseCsvNumber(text, dtype, bits);
+    (void)data::InferCsvType(text, "NA", dtype);
   }
 }
 

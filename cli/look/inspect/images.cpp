@@ -86,7 +86,7 @@ std::string ClassOf(const std::string& file, const std::string& root) {
 FolderReport Survey(const std::string& path, bool decode) {
   FolderReport report;
   std::vector<std::string> unreadable;
-  const std::vector<std::string> files = ImagesBelow(path, true, unreadable);
+  const std::vector<std::string> files = data::ImagesBelow(path, true, unreadable);
   for (const std::string& folder : unreadable) {
     report.damaged.push_back({folder, folder + ": permission denied"});
   }

@@ -103,7 +103,7 @@ class Head {
   int64_t wanted_;
   bool are_examples_ = true;
   Json shown_ = Json::array();
-  ExampleGuess guess_;
+  data::ExampleGuess guess_;
 };
 
 // Reads records up to the first damage, which the check has told of.

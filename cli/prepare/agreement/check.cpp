@@ -118,7 +118,7 @@ class Checker {
 
   // A model of layers has one feature; the label is the iterator's last tensor.
   void FindFeeds() {
-    const std::optional<StreamSpec> spec = KnownSpec(
+    const std::optional<StreamSpec> spec = data::KnownSpec(
         args_.job.input_fns.at(args_.job.train_spec->input_fn), args_.job.train_spec->input_fn);
     if (!spec) Stop("the features are known from the data alone");
     spec_ = *spec;

@@ -217,12 +217,12 @@ void RunFolder::WriteRun() const {
   WriteRunJson(model_dir_, run);
 }
 
-std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad) {
+std::string AddBadRecords(const std::string& model_dir, const std::vector<data::BadRecord>& bad) {
   std::string path = BadRecordsPath(model_dir);
   std::string text = ReadFileIfThere(path).value_or("file\tline\twhy\n");
   const std::vector<std::string> lines = Split(text, '\n');
   const std::set<std::string> known(lines.begin(), lines.end());
-  for (const BadRecord& record : bad) {
+  for (const data::BadRecord& record : bad) {
     std::string why = record.why;
     std::replace_if(
         why.begin(), why.end(), [](char c) { return c == '\t' || c == '\n' || c == '\r'; }, ' ');

@@ -74,6 +74,6 @@ class RunFolder {
 
 // Adds lines of file, line and reason, with tabs between, to BadRecordsPath, those that it lacks,
 // and takes away what a killed process left of it; returns the path.
-std::string AddBadRecords(const std::string& model_dir, const std::vector<BadRecord>& bad);
+std::string AddBadRecords(const std::string& model_dir, const std::vector<data::BadRecord>& bad);
 
 }  // namespace tpuest::cli
