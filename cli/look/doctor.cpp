@@ -42,8 +42,8 @@ struct Findings {
   std::vector<std::pair<std::string, DiskSpace>> disks;  // "model_dir", and the disk it is on
   std::vector<PluginProbe> plugins;
   std::optional<JobPlace> job;
-  std::string tf_config;                // "none", "chief 0 of chief 1, worker 2"
-  std::optional<ProcessPlace> process;  // nullopt: what launchers say cannot be used
+  std::string tf_config;                       // "none", "chief 0 of chief 1, worker 2"
+  std::optional<hosts::ProcessPlace> process;  // nullopt: what launchers say cannot be used
   std::vector<std::pair<std::string, std::string>> environment;
   std::vector<Problem> problems;
 };
@@ -64,7 +64,7 @@ std::string TfConfigText(ClusterRules rules, std::vector<Problem>& problems) {
 
 // What the launchers' variables say; nullopt where they cannot be used. TF_CONFIG has a row of its
 // own for its faults.
-std::optional<ProcessPlace> ProcessOf(ClusterRules rules, std::vector<Problem>& problems) {
+std::optional<hosts::ProcessPlace> ProcessOf(ClusterRules rules, std::vector<Problem>& problems) {
   TfConfig config;
   try {
     config = ReadTfConfig(rules);
@@ -233,7 +233,8 @@ std::string Text(const Findings& findings) {
   for (const PluginProbe& plugin : findings.plugins)
     rows.push_back({plugin.device, PluginText(plugin)});
   rows.push_back({"TF_CONFIG", findings.tf_config});
-  rows.push_back({"process", findings.process ? PlaceText(*findings.process) : "cannot be told"});
+  rows.push_back(
+      {"process", findings.process ? hosts::PlaceText(*findings.process) : "cannot be told"});
   for (const auto& [name, value] : findings.environment) rows.push_back({name, value});
   if (findings.job && !findings.job->path.empty()) rows.push_back({"job", findings.job->path});
   std::string text = TableText({false, false}, rows);

@@ -141,7 +141,7 @@ void CheckJob(const DeployInvocation& invocation, Job& job) {
         .Key("run_config.model_dir");
   }
   if (invocation.processes == 1) return;
-  const ProcessPlace chief{.rank = 0, .size = invocation.processes};
+  const hosts::ProcessPlace chief{.rank = 0, .size = invocation.processes};
   SpreadReplicas(chief, job.estimator.run_config);
   CheckGroup(job, chief, invocation);
 }

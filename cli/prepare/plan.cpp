@@ -195,11 +195,11 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
   if (job.estimator.use_tpu) {
     report.iterations_per_loop = job.estimator.run_config.tpu_config.iterations_per_loop;
   }
-  const ProcessPlace& process = report.process;
+  const hosts::ProcessPlace& process = report.process;
   const bool spreads = job.estimator.use_tpu || job.estimator.run_config.train_distribute;
   if (spreads && process.is_one_of_several() && process.role.empty()) {
-    report.share =
-        ShareOf(run.replicas, static_cast<int>(process.size), static_cast<int>(process.rank));
+    report.share = hosts::ShareOf(run.replicas, static_cast<int>(process.size),
+                                  static_cast<int>(process.rank));
     report.reads_all = IsCompressed(job.input_fns.at(job.train_spec->input_fn).source);
   }
   TellCores(run, report);
@@ -323,7 +323,7 @@ int RunPlan(const PlanInvocation& invocation, config::Sources& sources) {
   const SystemClock clock;
   Console console(invocation, clock);
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
-  const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
+  const hosts::ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
   if (place.role.empty()) SpreadReplicas(place, loaded.job.estimator.run_config);
   const std::vector<EpochCount> counts = ResolveStepCounts(loaded.job);
   Planned planned = PlanJob(invocation, loaded, console.log());

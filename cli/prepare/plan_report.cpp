@@ -110,9 +110,9 @@ std::string ShareText(const ReplicaRange& share, int replicas) {
 }
 
 std::string ProcessText(const PlanReport& report) {
-  std::vector<std::string> texts = {PlaceText(report.process)};
+  std::vector<std::string> texts = {hosts::PlaceText(report.process)};
   if (report.share) texts.push_back(ShareText(*report.share, report.replicas));
-  const std::string coordinator = CoordinatorText(report.process);
+  const std::string coordinator = hosts::CoordinatorText(report.process);
   if (!coordinator.empty()) texts.push_back(coordinator);
   return Join(texts, ", ");
 }

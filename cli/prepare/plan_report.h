@@ -50,7 +50,7 @@ struct PlanReport {
   std::optional<int64_t> keeping_bytes;   // the same without tpuest.remat; absent if there is none
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
-  ProcessPlace process;               // among those that a launcher has started
+  hosts::ProcessPlace process;        // among those that a launcher has started
   std::optional<ReplicaRange> share;  // of a process among several
   bool reads_all = false;             // each of them inflates the whole input
 

@@ -230,13 +230,14 @@ int RunLocalGroup(const Invocation& given, const std::string& command,
   Invocation invocation = given;
   invocation.command = command;
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
-  const ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
+  const hosts::ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
   if (place.is_one_of_several()) {
-    throw Error(Code::kUsage,
-                fmt::format("--processes {}: this is {} already", processes, PlaceText(place)),
-                "--processes starts a group of its own, on one machine");
+    throw Error(
+        Code::kUsage,
+        fmt::format("--processes {}: this is {} already", processes, hosts::PlaceText(place)),
+        "--processes starts a group of its own, on one machine");
   }
-  const ProcessPlace chief{.rank = 0, .size = processes};
+  const hosts::ProcessPlace chief{.rank = 0, .size = processes};
   SpreadReplicas(chief, loaded.job.estimator.run_config);
   CheckGroup(loaded.job, chief, invocation);
   const auto& session_config = loaded.job.estimator.run_config.session_config;

@@ -28,18 +28,18 @@ ClusterRules RulesOf(const Job& job) {
   return has_strategy ? ClusterRules::kStrategy : ClusterRules::kRunConfig;
 }
 
-ProcessPlace ThisProcess(const TfConfig& config) {
-  return PlaceInGroup(config::ProcessEnvironment, PlaceInCluster(config));
+hosts::ProcessPlace ThisProcess(const TfConfig& config) {
+  return hosts::PlaceInGroup(config::ProcessEnvironment, PlaceInCluster(config));
 }
 
-void SpreadReplicas(const ProcessPlace& place, RunConfig& run_config) {
+void SpreadReplicas(const hosts::ProcessPlace& place, RunConfig& run_config) {
   for (auto* const strategy : {&run_config.train_distribute, &run_config.eval_distribute}) {
     if (!*strategy || !(*strategy)->has_replica_a_process()) continue;
     (*strategy)->num_replicas = static_cast<int>(place.size);
   }
 }
 
-bool TrainsInGroup(const ProcessPlace& place, const Invocation& invocation) {
+bool TrainsInGroup(const hosts::ProcessPlace& place, const Invocation& invocation) {
   const bool trains = invocation.command.starts_with("train") && place.role.empty();
   return trains && place.is_one_of_several();
 }
@@ -51,7 +51,7 @@ static std::optional<Mode> ReadingMode(const Invocation& invocation) {
   return std::nullopt;
 }
 
-bool WorksInGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation) {
+bool WorksInGroup(const Job& job, const hosts::ProcessPlace& place, const Invocation& invocation) {
   if (TrainsInGroup(place, invocation)) return true;
   const std::optional<Mode> mode = ReadingMode(invocation);
   if (!mode || invocation.by_itself || !place.role.empty() || !place.is_one_of_several()) {
@@ -77,9 +77,9 @@ static std::vector<std::string> InputsOf(const Job& job, const Invocation& invoc
   return names;
 }
 
-void CheckGroup(const Job& job, const ProcessPlace& place, const Invocation& invocation) {
-  (void)ShareOf(ReplicasOf(job.estimator), static_cast<int>(place.size),
-                static_cast<int>(place.rank));
+void CheckGroup(const Job& job, const hosts::ProcessPlace& place, const Invocation& invocation) {
+  (void)hosts::ShareOf(ReplicasOf(job.estimator), static_cast<int>(place.size),
+                       static_cast<int>(place.rank));
   const std::optional<Mode> mode = ReadingMode(invocation);
   const std::string device = DeviceName(invocation.device, job);
   if (!SpansProcesses(device)) {
@@ -115,7 +115,7 @@ static std::string Bare(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(kBlanks) - first + 1));
 }
 
-std::string ClusterToken(const Job& job, const VariableLookup& environment) {
+std::string ClusterToken(const Job& job, const hosts::VariableLookup& environment) {
   constexpr size_t kLeastBytes = 16;
   std::vector<std::pair<std::string, std::string>> given;  // who says it, and the secret
   const auto add = [&given](const std::string& who, const std::string& text) {
@@ -167,14 +167,14 @@ static std::string LinksModuleFile() {
               "copy it there from the build or the package that the program is from");
 }
 
-static Meeting MeetingOf(const Job& job, const ProcessPlace& place) {
+static hosts::Meeting MeetingOf(const Job& job, const hosts::ProcessPlace& place) {
   if (place.coordinator.starts_with(kLocalGroup)) {
     return {.folder = place.coordinator.substr(std::string_view(kLocalGroup).size())};
   }
-  Meeting meeting{.chief = place.coordinator,
-                  .token = ClusterToken(job, config::ProcessEnvironment),
-                  .insecure = job.tpuest.cluster.insecure,
-                  .module = LinksModuleFile()};
+  hosts::Meeting meeting{.chief = place.coordinator,
+                         .token = ClusterToken(job, config::ProcessEnvironment),
+                         .insecure = job.tpuest.cluster.insecure,
+                         .module = LinksModuleFile()};
   if (!meeting.chief.empty()) return meeting;
   const auto& model_dir = job.estimator.run_config.model_dir;
   if (!model_dir) {
@@ -190,7 +190,7 @@ static Meeting MeetingOf(const Job& job, const ProcessPlace& place) {
   return meeting;
 }
 
-GroupSettings SettingsOf(const Job& job, const ProcessPlace& place) {
+hosts::GroupSettings SettingsOf(const Job& job, const hosts::ProcessPlace& place) {
   const DeadlineOptions& deadlines = job.tpuest.deadlines;
   return {.links = {.rank = static_cast<int>(place.rank),
                     .size = static_cast<int>(place.size),
@@ -201,16 +201,17 @@ GroupSettings SettingsOf(const Job& job, const ProcessPlace& place) {
 }
 
 bool IsLeftToChief(const Invocation& invocation) {
-  const ProcessPlace place = PlaceInGroup(config::ProcessEnvironment, std::nullopt);
+  const hosts::ProcessPlace place = hosts::PlaceInGroup(config::ProcessEnvironment, std::nullopt);
   if (place.rank == 0 || !ReadTfConfig(ClusterRules::kStrategy).cluster.empty()) return false;
   const SystemClock clock;
   Console console(invocation, clock);
-  console.log().Info("{}: process 0 does what {} says", PlaceText(place), invocation.command);
+  console.log().Info("{}: process 0 does what {} says", hosts::PlaceText(place),
+                     invocation.command);
   return true;
 }
 
 bool IsLeftToChief(const Invocation& invocation, config::Sources& sources) {
-  const ProcessPlace place = PlaceInGroup(config::ProcessEnvironment, std::nullopt);
+  const hosts::ProcessPlace place = hosts::PlaceInGroup(config::ProcessEnvironment, std::nullopt);
   const bool may_be_together = place.is_one_of_several() && !invocation.by_itself;
   if (may_be_together &&
       WorksInGroup(LoadInvocationJob(invocation, sources).job, place, invocation))
@@ -218,7 +219,7 @@ bool IsLeftToChief(const Invocation& invocation, config::Sources& sources) {
   return IsLeftToChief(invocation);
 }
 
-Json ProcessJson(const ProcessPlace& place) {
+Json ProcessJson(const hosts::ProcessPlace& place) {
   if (place.launcher.empty()) return {};
   return {{"launcher", place.launcher},
           {"rank", place.role.empty() ? Json(place.rank) : Json()},

@@ -299,7 +299,7 @@ void Session::StartDevice() {
 void Session::ReadEnvironment() {
   task_ = ReadTfConfig(RulesOf(job()));
   CheckTask(task_, invocation_);
-  const ProcessPlace place = ThisProcess(task_);
+  const hosts::ProcessPlace place = ThisProcess(task_);
   if (WorksInGroup(job(), place, invocation_)) {
     SpreadReplicas(place, loaded_->job.estimator.run_config);
     JoinGroup(place);
@@ -308,11 +308,11 @@ void Session::ReadEnvironment() {
 }
 
 // Once the group is there an error of this process ends all of it.
-void Session::JoinGroup(const ProcessPlace& place) {
+void Session::JoinGroup(const hosts::ProcessPlace& place) {
   const bool trains = invocation_.command.starts_with("train");
   if (trains && !job().train_spec) return;  // the command says so
   CheckGroup(job(), place, invocation_);
-  GroupSettings settings = SettingsOf(job(), place);
+  hosts::GroupSettings settings = SettingsOf(job(), place);
   settings.links.gives_up = [] { return process_stop.requested(); };
   settings.asked_to_stop = [] { return static_cast<int>(process_stop.kind()); };
   settings.vote = [](int kind) { process_stop.Request(static_cast<StopSignal::Kind>(kind)); };
@@ -322,7 +322,7 @@ void Session::JoinGroup(const ProcessPlace& place) {
     std::fflush(stderr);
     _exit(static_cast<int>(verdict.code()));
   };
-  const Meeting& meeting = settings.links.meeting;
+  const hosts::Meeting& meeting = settings.links.meeting;
   if (meeting.insecure && meeting.token.empty() && place.rank == 0) {
     log().Warning(
         "without a cluster token whoever reaches {} can join this job, and reads and changes what "
@@ -330,7 +330,7 @@ void Session::JoinGroup(const ProcessPlace& place) {
         meeting.chief);
   }
   try {
-    group_ = std::make_unique<Group>(std::move(settings));
+    group_ = std::make_unique<hosts::Group>(std::move(settings));
   } catch (const Error& error) {
     // Here or in process 0: nothing was begun, so nothing is saved.
     if (error.code() != Code::kPreempted) throw;

@@ -127,7 +127,7 @@ class Session {
   // Makes the job's counts in epochs steps, and says what they are.
   void ResolveCounts();
   void ReadEnvironment();
-  void JoinGroup(const ProcessPlace& place);
+  void JoinGroup(const hosts::ProcessPlace& place);
   void StartDevice();
   void WriteJob();
   void StartRun(int64_t begin_step);
@@ -145,8 +145,8 @@ class Session {
   std::unique_ptr<LoadedJob> loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<Group> group_;       // nullptr: this process trains alone, or not at all
-  std::optional<WritePermit> permit_;  // of the group
+  std::unique_ptr<hosts::Group> group_;  // nullptr: this process trains alone, or not at all
+  std::optional<WritePermit> permit_;    // of the group
   std::unique_ptr<Device> device_;
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;

@@ -303,11 +303,11 @@ bool IsEvaluatorTask() {
   return Member(Member(json, "task"), "type") == "evaluator" && json.contains("cluster");
 }
 
-std::optional<ProcessPlace> PlaceInCluster(const TfConfig& config) {
+std::optional<hosts::ProcessPlace> PlaceInCluster(const TfConfig& config) {
   if (config.cluster.empty()) return std::nullopt;
   const std::string chief = ChiefTypeOf(config);
   const int64_t chiefs = chief == "worker" ? 0 : config.TasksOf(chief);
-  ProcessPlace place{.launcher = "TF_CONFIG", .read_from = "cluster, task"};
+  hosts::ProcessPlace place{.launcher = "TF_CONFIG", .read_from = "cluster, task"};
   place.size = chiefs + config.TasksOf("worker");
   // An evaluator need not stand in the cluster.
   place.beside = std::max<int64_t>(config.TasksOf("evaluator"), 1) + config.TasksOf("ps");

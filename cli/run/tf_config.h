@@ -52,7 +52,7 @@ enum class ClusterRules { kRunConfig, kStrategy };
 
 // This process among those of the cluster; nullopt where TF_CONFIG names none. The chief or master
 // is the first, and its workers follow; evaluators and parameter servers stand beside them.
-[[nodiscard]] std::optional<ProcessPlace> PlaceInCluster(const TfConfig& config);
+[[nodiscard]] std::optional<hosts::ProcessPlace> PlaceInCluster(const TfConfig& config);
 
 // Error kUsage if a process of this task cannot run the command: one process trains, and beside it
 // one may evaluate.

@@ -75,7 +75,8 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   LogPlaces(context);
   context.threads = ThreadsOf(config);
   if (home.group != nullptr) {
-    context.collective = std::make_shared<GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));
+    context.collective =
+        std::make_shared<hosts::GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));
     const bool by_mod = context.options.embeddings.dealt_by_mod;
     context.row_owners =
         std::make_shared<GroupRows>(*home.group, by_mod ? RowDeal::kMod : RowDeal::kDiv);

@@ -16,7 +16,7 @@
 #include "core/base/whole_number.h"
 #include "core/hosts/way.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 HostPort ParseHostPort(std::string_view text, int usual_port) {
   const bool in_brackets = text.starts_with('[');
@@ -135,4 +135,4 @@ std::vector<SocketAddress> OwnAddresses(int port) {
   return addresses;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // "h0:2222", "10.0.0.1:2222", "[::1]:2222". Error kUsage for a text that is none.
 struct HostPort {
@@ -46,4 +46,4 @@ class SocketAddress {
 // This machine's addresses that others may reach, then loopback's, with that port.
 [[nodiscard]] std::vector<SocketAddress> OwnAddresses(int port);
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

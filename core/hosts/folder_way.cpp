@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/hosts/way.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 Descriptor NewSocket() {
@@ -150,4 +150,4 @@ std::unique_ptr<Way> OpenFolderWay(const std::string& folder, int rank, int size
   return std::make_unique<FolderWay>(folder, rank, size);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/text.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr FrameKind kBeat = 16;
@@ -469,4 +469,4 @@ void Group::AwaitLeaving(double seconds) {
   });
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

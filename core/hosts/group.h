@@ -40,7 +40,7 @@
 #include "core/base/error.h"
 #include "core/hosts/links.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3, kExchanges = 4 };
 
@@ -193,4 +193,4 @@ class Group final : public KeyValueStore {
   Links links_;  // the last: it is gone first
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

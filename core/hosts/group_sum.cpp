@@ -7,7 +7,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr size_t kAlign = 8;
@@ -258,4 +258,4 @@ std::vector<std::string> GroupSum::Gather(std::string_view given) {
   return all;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -25,7 +25,7 @@
 #include "core/hosts/group.h"
 #include "core/hosts/shares.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // Elements of one sum that a process adds.
 struct SumRun {
@@ -85,4 +85,4 @@ class GroupSum final : public Collective {
   size_t sent_ = 0;                         // those whose parts have left
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/base/whole_number.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -91,4 +91,4 @@ std::optional<std::vector<std::string>> ExpandHostList(std::string_view text) {
   return all;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

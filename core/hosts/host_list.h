@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // The hosts in order. A host has any number of brackets with numbers and ranges in them, of which
 // the last changes fastest; a number keeps the zeros that the first of its range begins with.
 // nullopt for a text that is no such list, and for one of more than a hundred thousand hosts.
 [[nodiscard]] std::optional<std::vector<std::string>> ExpandHostList(std::string_view text);
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -11,7 +11,7 @@
 #include "core/base/whole_number.h"
 #include "core/hosts/host_list.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr const char* kAlone = "TPUEST_NUM_PROCESSES=1 lets every process be one by itself";
@@ -293,4 +293,4 @@ std::string CoordinatorText(const ProcessPlace& place) {
   return place.coordinator.empty() ? "no coordinator known" : "coordinator " + place.coordinator;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // Looks up a variable of the environment.
 using VariableLookup = std::function<std::optional<std::string>(const std::string& name)>;
@@ -41,4 +41,4 @@ inline constexpr int kDefaultPort = 2222;
 // "coordinator h0:29500"; "no coordinator known"; empty for a process that needs none.
 [[nodiscard]] std::string CoordinatorText(const ProcessPlace& place);
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

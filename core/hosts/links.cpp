@@ -15,7 +15,7 @@
 #include "core/hosts/stream_socket.h"
 #include "core/io/crc32c.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr uint32_t kMagic = 0x6b6e6c74;  // "tlnk"
@@ -237,4 +237,4 @@ void Links::Reuse(std::string&& bytes) { spare_.Give(std::move(bytes)); }
 
 void Links::HangUp(int to) { ::shutdown(peers_[Index(to)]->linked.socket.number(), SHUT_RDWR); }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

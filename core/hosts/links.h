@@ -21,7 +21,7 @@
 #include "core/hosts/rendezvous.h"
 #include "core/hosts/way.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // What a frame is for: Group knows.
 using FrameKind = uint16_t;
@@ -107,4 +107,4 @@ class Links {
   std::thread reader_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

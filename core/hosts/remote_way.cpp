@@ -23,7 +23,7 @@
 #include "core/hosts/links/module.h"
 #include "core/hosts/way.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr int kClosedTries = 3;   // that tell a process with a token
@@ -281,4 +281,4 @@ std::unique_ptr<Way> OpenRemoteWay(const Meeting& meeting, int rank) {
   return std::make_unique<RemoteWay>(meeting, rank);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -13,7 +13,7 @@
 #include "core/base/text.h"
 #include "core/hosts/stream_socket.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr uint32_t kMeetMagic = 0x6b6e6c74;  // "tlnk"
@@ -282,4 +282,4 @@ void Rendezvous::TurnAway(const Descriptor& socket) {
   (void)SendAll(socket.number(), word.bytes(), NowSeconds());
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -26,7 +26,7 @@
 #include "core/base/error.h"
 #include "core/hosts/way.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 struct LinkSettings {
   int rank = 0;
@@ -84,4 +84,4 @@ class Rendezvous {
   std::vector<Linked> linked_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -5,7 +5,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 // "2 or 4": the numbers next to `processes` that divide the replicas.
@@ -108,4 +108,4 @@ ElementRange OwnedBy(int64_t elements, int processes, int rank) {
   return {begin, begin + share + (rank < longer ? 1 : 0)};
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

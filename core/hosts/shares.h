@@ -16,7 +16,7 @@
 
 #include "core/backend/collective.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // The replicas of one of `processes`, which have equally many. Error kUsage, with the numbers of
 // processes next to it, where they do not divide.
@@ -55,4 +55,4 @@ struct ElementRange {
 };
 [[nodiscard]] ElementRange OwnedBy(int64_t elements, int processes, int rank);
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

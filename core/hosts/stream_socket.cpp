@@ -9,7 +9,7 @@
 
 #include "core/base/clock.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 int MsUntil(double deadline) {
@@ -72,4 +72,4 @@ bool ReceiveAll(int socket, void* to, size_t size, double deadline) {
   return true;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

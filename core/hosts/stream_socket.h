@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // Of a clock that only goes on.
 [[nodiscard]] double NowSeconds();
@@ -20,4 +20,4 @@ namespace tpuest {
 [[nodiscard]] bool SendAll(int socket, std::span<iovec> pieces, double deadline);
 [[nodiscard]] bool ReceiveAll(int socket, void* to, size_t size, double deadline);
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

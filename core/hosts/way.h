@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tpuest {
+namespace tpuest::hosts {
 
 // A descriptor that is closed.
 class Descriptor {
@@ -72,4 +72,4 @@ class Way {
 // is no token, and for a module that is not there.
 [[nodiscard]] std::unique_ptr<Way> OpenRemoteWay(const Meeting& meeting, int rank);
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -16,9 +16,11 @@
 #include "core/estimator/contract/stop_signal.h"
 #include "core/io/events/hparams.h"
 
-namespace tpuest {
-
+namespace tpuest::hosts {
 class Group;
+}  // namespace tpuest::hosts
+
+namespace tpuest {
 
 // The surroundings of an Estimator; the caller keeps them alive.
 struct EstimatorHome {
@@ -36,7 +38,7 @@ struct EstimatorHome {
   // writes nothing; a temporary model_dir is not made.
   bool dry_run = false;
   // The processes that the replicas of training are spread over; nullptr: this one has all.
-  Group* group = nullptr;
+  hosts::Group* group = nullptr;
   // The log has all of TensorFlow's lines, also those about what is none here (its session, a
   // RunConfig's fields), and with use_tpu: false the loss beside the step that it began.
   bool tensorflow_words = false;

@@ -168,9 +168,9 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   summaries_.clear();
   double loss = 0;
   while (true) {
-    if (home.group != nullptr) home.group->At(Activity::kInput);
+    if (home.group != nullptr) home.group->At(hosts::Activity::kInput);
     const std::vector<InfeedItem> items = infeed.Take(1);
-    if (home.group != nullptr) home.group->At(Activity::kStep);
+    if (home.group != nullptr) home.group->At(hosts::Activity::kStep);
     if (home.stop.requested()) {
       ThrowStopped(home.stop, "evaluation", fmt::format(" after {} batches", result.batches));
     }

@@ -30,10 +30,10 @@ Batch BatchAt(Infeed& infeed, const StreamPosition& after, Mode mode) {
 
 }  // namespace
 
-GroupBatches::GroupBatches(Group* group, Mode mode) : group_(group), mode_(mode) {
+GroupBatches::GroupBatches(hosts::Group* group, Mode mode) : group_(group), mode_(mode) {
   if (group_ == nullptr) return;
   group_->Evaluates(mode_ == Mode::kEval);
-  before_ = group_->At(Activity::kPreparing);
+  before_ = group_->At(hosts::Activity::kPreparing);
 }
 
 // However it ends, the workers hear of it: a stop request does not end the run by itself.
@@ -68,7 +68,7 @@ void TakeOwnRows(const EstimatorContext& context, Mode mode, BatchStream& stream
 
 void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
                    const BatchesToFollow& batches) {
-  Group& group = *context.home.group;
+  hosts::Group& group = *context.home.group;
   GroupBatches in_group(&group, mode);
   context.seed = batches.seed;
   context.seeds_by_name = batches.seeds_by_name;
@@ -86,9 +86,9 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
     if (AnswerOfRows(group, next, model.store())) continue;
     const auto* const order = std::get_if<BatchOrder>(&next);
     Check(order != nullptr, "there is no such order between batches");
-    group.At(Activity::kInput);
+    group.At(hosts::Activity::kInput);
     const Batch batch = BatchAt(infeed, order->after, mode);
-    group.At(Activity::kStep);
+    group.At(hosts::Activity::kStep);
     model.RunShare(batch);
   }
   const Infeed::Rows rows = infeed.rows();

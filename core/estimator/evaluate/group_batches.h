@@ -19,7 +19,7 @@ namespace tpuest {
 // with the scope, for the workers, too.
 class GroupBatches {
  public:
-  GroupBatches(Group* group, Mode mode);
+  GroupBatches(hosts::Group* group, Mode mode);
   ~GroupBatches();
   GroupBatches(const GroupBatches&) = delete;
   GroupBatches& operator=(const GroupBatches&) = delete;
@@ -31,9 +31,9 @@ class GroupBatches {
   void Agree(const std::vector<std::string>& files);
 
  private:
-  Group* const group_;
+  hosts::Group* const group_;
   const Mode mode_;
-  Activity before_ = Activity::kElsewhere;
+  hosts::Activity before_ = hosts::Activity::kElsewhere;
   bool has_workers_ = false;
 };
 

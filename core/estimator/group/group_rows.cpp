@@ -63,7 +63,7 @@ struct LinesPiece {
 template <class Piece>
 class PiecesByOwner {
  public:
-  explicit PiecesByOwner(Group& group)
+  explicit PiecesByOwner(hosts::Group& group)
       : group_(group), of_owner_(static_cast<size_t>(group.size())) {}
 
   template <class... Values>
@@ -83,10 +83,10 @@ class PiecesByOwner {
   void Send(int owner) {
     MessageWriter message;
     std::exchange(of_owner_[static_cast<size_t>(owner)], {}).Put(message);
-    group_.Send(owner, Channel::kOrders, message.bytes());
+    group_.Send(owner, hosts::Channel::kOrders, message.bytes());
   }
 
-  Group& group_;
+  hosts::Group& group_;
   std::vector<Piece> of_owner_;
 };
 
@@ -111,9 +111,9 @@ std::vector<RowRecords> Watched(const VariableStore& store, const std::string& w
   return watched;
 }
 
-void TakePieces(Group& group, RowTable& table) {
+void TakePieces(hosts::Group& group, RowTable& table) {
   while (true) {
-    const std::string bytes = group.Receive(0, Channel::kOrders);
+    const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
     MessageReader message(bytes);
     const auto columns = message.List<int32_t>();
     const auto rows = message.List<int64_t>();
@@ -135,7 +135,7 @@ std::vector<int64_t> GroupRows::Records(const std::string& table, RowRecords wha
   GiveOrder(group_, RowRecordsOrder{.table = table, .what = what, .first = first, .count = n});
   std::vector<int64_t> all;
   for (int rank = 1; rank < group_.size(); ++rank) {
-    const std::string report = group_.Receive(rank, Channel::kReports);
+    const std::string report = group_.Receive(rank, hosts::Channel::kReports);
     all = MergedRecords(what, all, MessageReader(report).List<int64_t>());
   }
   return all;
@@ -147,7 +147,7 @@ int64_t GroupRows::CountRecords(const std::string& table, RowRecords what) {
   GiveOrder(group_, CountLinesOrder{.table = table, .what = what});
   int64_t count = 0;
   for (int rank = 1; rank < group_.size(); ++rank) {
-    const std::string report = group_.Receive(rank, Channel::kReports);
+    const std::string report = group_.Receive(rank, hosts::Channel::kReports);
     count += MessageReader(report).Number<int64_t>();
   }
   return count;
@@ -178,7 +178,7 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
   for (int rank = 1; rank < group_.size(); ++rank) {
     const Part& part = parts[static_cast<size_t>(rank)];
     if (part.rows.empty()) continue;
-    const std::string report = group_.Receive(rank, Channel::kReports);
+    const std::string report = group_.Receive(rank, hosts::Channel::kReports);
     MessageReader reader(report);
     RemoteRows found{.rows = part.rows, .written = {}, .values = {}};
     found.Resize(width);
@@ -194,7 +194,7 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
 }
 
 // First which tables there are, with the seeds of what is drawn; then the rows of each.
-void DealRows(Group& group, const VariableStore& store) {
+void DealRows(hosts::Group& group, const VariableStore& store) {
   const std::vector<std::shared_ptr<RowTable>> tables = Undealt(store);
   MessageWriter listed;
   listed.Number(static_cast<uint64_t>(tables.size()));
@@ -220,8 +220,8 @@ void DealRows(Group& group, const VariableStore& store) {
   }
 }
 
-void TakeRows(Group& group, const Graph& graph, VariableStore& store) {
-  const std::string bytes = group.Receive(0, Channel::kOrders);
+void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store) {
+  const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
   MessageReader listed(bytes);
   std::map<std::string, uint64_t> seeds;
   for (auto left = listed.Number<uint64_t>(); left > 0; --left) {
@@ -237,7 +237,7 @@ void TakeRows(Group& group, const Graph& graph, VariableStore& store) {
   }
 }
 
-void DealLines(Group& group, VariableStore& store) {
+void DealLines(hosts::Group& group, VariableStore& store) {
   for (const std::string& weights : SharedTables(store)) {
     const RowTable& table = TableOf(store, weights);
     for (const RowRecords what : Watched(store, weights)) {
@@ -255,11 +255,11 @@ void DealLines(Group& group, VariableStore& store) {
   }
 }
 
-void TakeLines(Group& group, VariableStore& store) {
+void TakeLines(hosts::Group& group, VariableStore& store) {
   for (const std::string& weights : SharedTables(store)) {
     for (const RowRecords what : Watched(store, weights)) {
       while (true) {
-        const std::string bytes = group.Receive(0, Channel::kOrders);
+        const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
         const auto lines = MessageReader(bytes).List<int64_t>();
         if (lines.empty()) break;
         PutRecords(store.tables(), weights, what, lines);
@@ -268,7 +268,7 @@ void TakeLines(Group& group, VariableStore& store) {
   }
 }
 
-bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store) {
+bool AnswerOfRows(hosts::Group& group, const TrainOrder& order, VariableStore& store) {
   MessageWriter report;
   if (const auto* const asked = std::get_if<RowRecordsOrder>(&order)) {
     report.List(OwnRecords(store.tables(), asked->table, asked->what, asked->first, asked->count));
@@ -283,7 +283,7 @@ bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store) {
   } else {
     return false;
   }
-  group.Send(0, Channel::kReports, report.bytes());
+  group.Send(0, hosts::Channel::kReports, report.bytes());
   return true;
 }
 

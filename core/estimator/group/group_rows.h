@@ -29,7 +29,7 @@ namespace tpuest {
 class GroupRows final : public RowOwners {
  public:
   // The group outlives it.
-  GroupRows(Group& group, RowDeal deal)
+  GroupRows(hosts::Group& group, RowDeal deal)
       : RowOwners(group.size(), group.rank(), deal), group_(group) {}
 
   [[nodiscard]] std::vector<int64_t> Records(const std::string& table, RowRecords what,
@@ -41,23 +41,23 @@ class GroupRows final : public RowOwners {
                                        float* to) override;
 
  private:
-  Group& group_;
+  hosts::Group& group_;
   std::mutex mutex_;  // one asks at a time
 };
 
 // In the chief, behind an order by which the workers wait for it: deals out what of its tables is
 // not yet dealt.
-void DealRows(Group& group, const VariableStore& store);
+void DealRows(hosts::Group& group, const VariableStore& store);
 // In a worker: makes the graph's tables, as the chief has them, and takes its rows. Tables that the
 // store has and the chief shares already stay. Error kResource where the budget is spent.
-void TakeRows(Group& group, const Graph& graph, VariableStore& store);
+void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store);
 
 // The same with what is counted and noted of rows that others own, once the tables are there, of
 // which the chief knew all so far. Error kResource as above.
-void DealLines(Group& group, VariableStore& store);
-void TakeLines(Group& group, VariableStore& store);
+void DealLines(hosts::Group& group, VariableStore& store);
+void TakeLines(hosts::Group& group, VariableStore& store);
 
 // In a worker: carries out an order that is of rows alone; false for others.
-[[nodiscard]] bool AnswerOfRows(Group& group, const TrainOrder& order, VariableStore& store);
+[[nodiscard]] bool AnswerOfRows(hosts::Group& group, const TrainOrder& order, VariableStore& store);
 
 }  // namespace tpuest

@@ -292,28 +292,28 @@ std::string FirstDifference(std::string_view here, std::string_view there) {
 
 }  // namespace
 
-void GiveOrder(Group& group, const TrainOrder& order) { group.Order(BytesOf(order)); }
+void GiveOrder(hosts::Group& group, const TrainOrder& order) { group.Order(BytesOf(order)); }
 
-void GiveOrder(Group& group, int rank, const TrainOrder& order) {
-  group.Send(rank, Channel::kOrders, BytesOf(order));
+void GiveOrder(hosts::Group& group, int rank, const TrainOrder& order) {
+  group.Send(rank, hosts::Channel::kOrders, BytesOf(order));
 }
 
-TrainOrder TakeOrder(Group& group) {
-  group.At(Activity::kOrders);
-  const std::string bytes = group.Receive(0, Channel::kOrders);
+TrainOrder TakeOrder(hosts::Group& group) {
+  group.At(hosts::Activity::kOrders);
+  const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
   OrderReader reader(bytes);
   return Read(reader);
 }
 
-void ReportVariables(Group& group, const std::map<std::string, Tensor>& variables) {
-  group.Send(0, Channel::kReports, Fingerprints(variables));
+void ReportVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables) {
+  group.Send(0, hosts::Channel::kReports, Fingerprints(variables));
 }
 
-void CompareVariables(Group& group, const std::map<std::string, Tensor>& variables) {
+void CompareVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables) {
   GiveOrder(group, CompareOrder());
   const std::string mine = Fingerprints(variables);
   for (int rank = 1; rank < group.size(); ++rank) {
-    const std::string other = group.Receive(rank, Channel::kReports);
+    const std::string other = group.Receive(rank, hosts::Channel::kReports);
     if (other == mine) continue;
     const Error error(Code::kLost,
                       fmt::format("the variable {} of process {} is not that of process 0",

@@ -121,15 +121,15 @@ using TrainOrder =
                  SeesFolderOrder, WriteShardsOrder, ForgetChangesOrder, EndOrder>;
 
 // To all workers, or to one.
-void GiveOrder(Group& group, const TrainOrder& order);
-void GiveOrder(Group& group, int rank, const TrainOrder& order);
+void GiveOrder(hosts::Group& group, const TrainOrder& order);
+void GiveOrder(hosts::Group& group, int rank, const TrainOrder& order);
 // The next one; waits for it.
-[[nodiscard]] TrainOrder TakeOrder(Group& group);
+[[nodiscard]] TrainOrder TakeOrder(hosts::Group& group);
 
 // In a worker: the answer to a CompareOrder.
-void ReportVariables(Group& group, const std::map<std::string, Tensor>& variables);
+void ReportVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables);
 // In the chief: compares the variables of all processes. Error kLost, in every process, that names
 // the first one whose variables differ.
-void CompareVariables(Group& group, const std::map<std::string, Tensor>& variables);
+void CompareVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables);
 
 }  // namespace tpuest

@@ -256,8 +256,8 @@ class OwnShards {
 
 // Parts of pieces, and word that one is written, go from each to each: as reports, which may take
 // as long as a disk does.
-OwnShards WriteTogether(Group& group, const WriteShardsOrder& order, const VariableStore& store,
-                        const std::string& model_dir) {
+OwnShards WriteTogether(hosts::Group& group, const WriteShardsOrder& order,
+                        const VariableStore& store, const std::string& model_dir) {
   const std::vector<std::vector<Piece>> pieces = PiecesByWriter(order, group.size());
   size_t rounds = 0;
   for (const std::vector<Piece>& of_writer : pieces) rounds = std::max(rounds, of_writer.size());
@@ -265,7 +265,7 @@ OwnShards WriteTogether(Group& group, const WriteShardsOrder& order, const Varia
   const auto await_written = [&](size_t round) {
     for (size_t writer = 0; writer < pieces.size(); ++writer) {
       if (writer == here || round >= pieces[writer].size()) continue;
-      (void)group.Receive(static_cast<int>(writer), Channel::kReports);
+      (void)group.Receive(static_cast<int>(writer), hosts::Channel::kReports);
     }
   };
   const auto name_of = [&](const Piece& piece) -> const std::string& {
@@ -277,7 +277,7 @@ OwnShards WriteTogether(Group& group, const WriteShardsOrder& order, const Varia
     for (size_t writer = 0; writer < pieces.size(); ++writer) {
       if (writer == here || round >= pieces[writer].size()) continue;
       const Piece& piece = pieces[writer][round];
-      group.Send(static_cast<int>(writer), Channel::kReports,
+      group.Send(static_cast<int>(writer), hosts::Channel::kReports,
                  BytesOf(own.Of(name_of(piece), piece)));
     }
     if (round > 0) await_written(round - 1);
@@ -286,13 +286,13 @@ OwnShards WriteTogether(Group& group, const WriteShardsOrder& order, const Varia
     std::vector<Part> parts;
     for (int rank = 0; rank < group.size(); ++rank) {
       parts.push_back(rank == group.rank() ? own.Of(name_of(piece), piece)
-                                           : PartOf(group.Receive(rank, Channel::kReports)));
+                                           : PartOf(group.Receive(rank, hosts::Channel::kReports)));
     }
     const SharedEntry entry = KnownEntry(store, name_of(piece));
     shards.Append(piece, entry.form == SharedEntry::Form::kWhole ? WholePiece(entry, piece, parts)
                                                                  : WrittenPiece(entry, parts));
     for (int rank = 0; rank < group.size(); ++rank) {
-      if (rank != group.rank()) group.Send(rank, Channel::kReports, "");
+      if (rank != group.rank()) group.Send(rank, hosts::Channel::kReports, "");
     }
   }
   if (rounds > 0) await_written(rounds - 1);
@@ -317,14 +317,14 @@ std::string ReportOf(const OwnShards& shards) {
 
 // In the chief: what the tensors of each process's shards take, by rank. Throws what went wrong in
 // any process, once all have told.
-std::vector<std::deque<std::vector<StoredValues>>> TakeReports(Group& group,
+std::vector<std::deque<std::vector<StoredValues>>> TakeReports(hosts::Group& group,
                                                                const WriteShardsOrder& order,
                                                                const OwnShards& own) {
   std::vector<std::deque<std::vector<StoredValues>>> stored(static_cast<size_t>(group.size()));
   std::optional<Error> failed = own.failed();
   stored[0].assign(own.stored().begin(), own.stored().end());
   for (int rank = 1; rank < group.size(); ++rank) {
-    const std::string bytes = group.Receive(rank, Channel::kReports);
+    const std::string bytes = group.Receive(rank, hosts::Channel::kReports);
     MessageReader report(bytes);
     if (report.Number<bool>()) {
       const auto code = report.Number<Code>();
@@ -369,7 +369,7 @@ bool SeesFolder(const std::string& model_dir, const SeesFolderOrder& order) {
 }
 
 // In the chief: the processes that see its folder, itself the last: all else is its to write.
-std::vector<int> Writers(Group& group, const std::string& model_dir) {
+std::vector<int> Writers(hosts::Group& group, const std::string& model_dir) {
   std::random_device device;
   const SeesFolderOrder order{.number = uint64_t{device()} << 32 | device()};
   const std::string path = SharedPath(model_dir);
@@ -377,7 +377,7 @@ std::vector<int> Writers(Group& group, const std::string& model_dir) {
   GiveOrder(group, order);
   std::vector<int> writers;
   for (int rank = 1; rank < group.size(); ++rank) {
-    const std::string report = group.Receive(rank, Channel::kReports);
+    const std::string report = group.Receive(rank, hosts::Channel::kReports);
     if (MessageReader(report).Number<bool>()) writers.push_back(rank);
   }
   RemoveFile(path);
@@ -426,8 +426,8 @@ WriteShardsOrder DealShards(const VariableStore& store, std::span<const ShardPla
 
 }  // namespace
 
-WriteElsewhereFn OwnersWrite(Group& group, const VariableStore& store, const std::string& model_dir,
-                             bool fsync) {
+WriteElsewhereFn OwnersWrite(hosts::Group& group, const VariableStore& store,
+                             const std::string& model_dir, bool fsync) {
   return [&group, &store, model_dir, fsync](std::span<const ShardPlan> plans) {
     const std::vector<size_t> shared = SharedShards(store, plans);
     if (shared.empty()) return Written();
@@ -447,17 +447,18 @@ WriteElsewhereFn OwnersWrite(Group& group, const VariableStore& store, const std
   };
 }
 
-bool AnswerOfShards(Group& group, const TrainOrder& order, const VariableStore& store,
+bool AnswerOfShards(hosts::Group& group, const TrainOrder& order, const VariableStore& store,
                     const std::string& model_dir) {
   if (const auto* const sees = std::get_if<SeesFolderOrder>(&order)) {
     MessageWriter report;
     report.Number(SeesFolder(model_dir, *sees));
-    group.Send(0, Channel::kReports, report.bytes());
+    group.Send(0, hosts::Channel::kReports, report.bytes());
     return true;
   }
   const auto* const shards = std::get_if<WriteShardsOrder>(&order);
   if (shards == nullptr) return false;
-  group.Send(0, Channel::kReports, ReportOf(WriteTogether(group, *shards, store, model_dir)));
+  group.Send(0, hosts::Channel::kReports,
+             ReportOf(WriteTogether(group, *shards, store, model_dir)));
   return true;
 }
 

@@ -26,11 +26,11 @@ namespace tpuest {
 
 // In the chief, behind orders by which the workers wait for it: for BundleOptions::elsewhere of a
 // checkpoint in model_dir. Errors are those of files, in any process, and kLost.
-[[nodiscard]] WriteElsewhereFn OwnersWrite(Group& group, const VariableStore& store,
+[[nodiscard]] WriteElsewhereFn OwnersWrite(hosts::Group& group, const VariableStore& store,
                                            const std::string& model_dir, bool fsync);
 
 // In a worker: carries out an order that is of shards alone; false for others.
-[[nodiscard]] bool AnswerOfShards(Group& group, const TrainOrder& order, const VariableStore& store,
-                                  const std::string& model_dir);
+[[nodiscard]] bool AnswerOfShards(hosts::Group& group, const TrainOrder& order,
+                                  const VariableStore& store, const std::string& model_dir);
 
 }  // namespace tpuest

@@ -13,14 +13,14 @@ namespace tpuest {
 // and for each other process's part of sums, and how much of it that one waited for its own input.
 class GroupWaitsHook final : public WaitsHook {
  public:
-  GroupWaitsHook(int64_t every, Group& group, Log& log, const Clock& clock)
+  GroupWaitsHook(int64_t every, hosts::Group& group, Log& log, const Clock& clock)
       : WaitsHook(every, log, clock), group_(group) {}
 
  private:
   void Report(double seconds, double input_wait) override;
   void Begin() override;
 
-  Group& group_;
+  hosts::Group& group_;
   std::vector<double> waited_for_;  // before this line's time, by rank
   std::vector<double> inputs_;      // the same: what each had waited for its input
 };

@@ -89,15 +89,15 @@ RunValues TrainLoop::RunSteps(int64_t iterations, StepTrace* trace) {
   summaries_.clear();
   const int64_t last = step_ + iterations;
   while (step_ < last && !diverged_ && !args_.context.home.stop.requested()) {
-    Note(Activity::kInput);
+    Note(hosts::Activity::kInput);
     const size_t left = trace != nullptr ? 1 : static_cast<size_t>(last - step_);
     std::vector<InfeedItem> items = args_.infeed.Take(std::min(chunk_, left), whole_chunks_);
     if (items.empty()) break;
-    Note(Activity::kStep);
+    Note(hosts::Activity::kStep);
     RunChunk(items, std::exchange(trace, nullptr));
     ReportProgress();
   }
-  Note(Activity::kElsewhere);
+  Note(hosts::Activity::kElsewhere);
   if (args_.context.options.use_tpu) {
     length_.Ran(args_.context.home.clock.Seconds() - begin, step_ - first);
   }
@@ -131,7 +131,7 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
 }
 
 void TrainLoop::OrderSteps(std::span<const InfeedItem> items) {
-  Group* const group = args_.context.home.group;
+  hosts::Group* const group = args_.context.home.group;
   if (group == nullptr) return;
   group->AtStep(step_, step_seconds_);
   GiveOrder(*group, StepsOrder{.global_step = step_,
@@ -147,7 +147,7 @@ void TrainLoop::SizeChunk(const std::optional<int64_t>& steps_per_call, double s
   chunk_ = static_cast<size_t>(std::clamp(seconds / std::max(step_seconds, 1e-9), 1.0, most));
 }
 
-void TrainLoop::Note(Activity activity) const {
+void TrainLoop::Note(hosts::Activity activity) const {
   if (args_.context.home.group != nullptr) args_.context.home.group->At(activity);
 }
 

@@ -60,7 +60,7 @@ class TrainLoop {
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
   // Tells the workers of home.group, if there are any, to make the steps of these items, too.
   void OrderSteps(std::span<const InfeedItem> items);
-  void Note(Activity activity) const;
+  void Note(hosts::Activity activity) const;
   // Records the steps that were made on these items. Each waited `waited` seconds for its batch.
   void Record(const StepsMade& made, std::span<const InfeedItem> items, double waited);
   void RecordStep(const StepValues& values);

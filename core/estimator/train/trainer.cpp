@@ -243,7 +243,7 @@ void Trainer::LogRows(Infeed& infeed) const {
 }
 
 void Trainer::StartWorkers(const BatchStream& stream) {
-  Group* const group = context_.home.group;
+  hosts::Group* const group = context_.home.group;
   if (group == nullptr) return;
   variables_.OnSharedCopyToHost(
       [group](const std::string& name) { GiveOrder(*group, CopyToHostOrder{.variable = name}); });

@@ -71,7 +71,7 @@ class WorkerInput {
 }  // namespace
 
 TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& other) {
-  Group& group = *context_.home.group;
+  hosts::Group& group = *context_.home.group;
   TrainOrder order = TakeOrder(group);
   while (!std::holds_alternative<EndOrder>(order)) {
     if (Answers(order, other)) {
@@ -87,7 +87,7 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
 }
 
 bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
-  Group& group = *context_.home.group;
+  hosts::Group& group = *context_.home.group;
   if (const auto* const home = std::get_if<CopyToHostOrder>(&order)) {
     variables_.CopyToHost(home->variable);
     return true;
@@ -98,8 +98,8 @@ bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
 
 TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
                                const OtherOrder& other) {
-  Group& group = *context_.home.group;
-  group.At(Activity::kPreparing);
+  hosts::Group& group = *context_.home.group;
+  group.At(hosts::Activity::kPreparing);
   context_.seed = start.seed;
   context_.seeds_by_name = start.seeds_by_name;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
@@ -138,10 +138,10 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
       LogRows(input.infeed());
       return order;
     }
-    group.At(Activity::kInput);
+    group.At(hosts::Activity::kInput);
     const std::span<InfeedItem> items = input.Next(*steps);
     group.WaitedForInput(input.infeed().waited());
-    group.At(Activity::kStep);
+    group.At(hosts::Activity::kStep);
     const StepsMade made = step.Run(items, {});
     const auto count = static_cast<double>(made.size());
     group.AtStep(steps->global_step + static_cast<int64_t>(made.size()), made.seconds() / count);

@@ -25,7 +25,7 @@
 #include "core/sharding/tree.h"
 #include "tests/temporary_folder.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 // Limits that a busy machine does not come to, but where one is to be reached.
@@ -391,4 +391,4 @@ TEST_CASE("a group's processes are told apart at the door") {
   }
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 using Names = std::vector<std::string>;
@@ -26,4 +26,4 @@ TEST_CASE("what is no host list is none") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::hosts

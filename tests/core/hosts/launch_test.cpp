@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 using Set = std::map<std::string, std::string>;
@@ -173,4 +173,4 @@ TEST_CASE("variables that hold no such number are named") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::hosts

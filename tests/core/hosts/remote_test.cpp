@@ -20,7 +20,7 @@
 #include "core/hosts/group_sum.h"
 #include "core/sharding/tree.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr const char* kModule = TPUEST_LINKS_MODULE;  // "": this build has none
@@ -378,4 +378,4 @@ TEST_CASE("an address that others reach takes a token, and a build with gRPC") {
         "2: the coordinator is 'h0:0'; expected HOST:PORT");
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

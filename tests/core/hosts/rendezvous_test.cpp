@@ -18,7 +18,7 @@
 
 #include "core/hosts/stream_socket.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 constexpr double kAnswerSecs = 60;
@@ -139,4 +139,4 @@ TEST_CASE("a process whose link to process 0 broke comes again, another of its n
   CHECK(Answer(way, hello, links) == kIsRefusal);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::hosts

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/sharding/tree.h"
 
-namespace tpuest {
+namespace tpuest::hosts {
 namespace {
 
 // Numbers of very different sizes, so that nearly every other order of additions is seen.
@@ -180,4 +180,4 @@ TEST_CASE("each element of a bucket is added by one process") {
 }
 
 }  // namespace
-}  // namespace tpuest
+}  // namespace tpuest::hosts

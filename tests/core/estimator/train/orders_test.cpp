@@ -16,20 +16,20 @@ namespace {
 
 using Variables = std::map<std::string, Tensor>;
 
-GroupSettings SettingsOfTwo(const std::string& folder, int rank) {
+hosts::GroupSettings SettingsOfTwo(const std::string& folder, int rank) {
   return {.links = {.rank = rank, .size = 2, .meeting = {.folder = folder}, .rendezvous_secs = 120},
           .peer_secs = 120,
           .step_secs = 120};
 }
 
 // Runs a chief and a worker, and returns what each threw: "code: message", or "".
-std::vector<std::string> RunTwo(const std::function<void(Group& chief)>& chief,
-                                const std::function<void(Group& worker)>& worker) {
+std::vector<std::string> RunTwo(const std::function<void(hosts::Group& chief)>& chief,
+                                const std::function<void(hosts::Group& worker)>& worker) {
   const std::string folder = MakeTemporaryFolder("orders_test");
   std::vector<std::string> thrown(2);
-  const auto run = [&](int rank, const std::function<void(Group&)>& body) {
+  const auto run = [&](int rank, const std::function<void(hosts::Group&)>& body) {
     try {
-      Group group(SettingsOfTwo(folder, rank));
+      hosts::Group group(SettingsOfTwo(folder, rank));
       body(group);
     } catch (const Error& error) {
       thrown[static_cast<size_t>(rank)] =
@@ -62,7 +62,7 @@ Variables WithFlippedBit() {
 
 TEST_CASE("an order arrives as it was given") {
   const auto thrown = RunTwo(
-      [](Group& chief) {
+      [](hosts::Group& chief) {
         GiveOrder(chief, StartOrder{.seed = 5,
                                     .seeds_by_name = true,
                                     .position = {2, 30},
@@ -82,9 +82,9 @@ TEST_CASE("an order arrives as it was given") {
         GiveOrder(chief, RowValuesOrder{.variable = "t/Adagrad", .rows = {7, 9}});
         GiveOrder(chief, ForgetChangesOrder());
         GiveOrder(chief, EndOrder{.exit_code = 75});
-        (void)chief.Receive(1, Channel::kReports);
+        (void)chief.Receive(1, hosts::Channel::kReports);
       },
-      [](Group& worker) {
+      [](hosts::Group& worker) {
         const auto start = std::get<StartOrder>(TakeOrder(worker));
         CHECK(start.seed == 5);
         CHECK(start.seeds_by_name);
@@ -118,7 +118,7 @@ TEST_CASE("an order arrives as it was given") {
         CHECK(values.rows == std::vector<int64_t>{7, 9});
         CHECK(std::holds_alternative<ForgetChangesOrder>(TakeOrder(worker)));
         CHECK(std::get<EndOrder>(TakeOrder(worker)).exit_code == 75);
-        worker.Send(0, Channel::kReports, "taken");
+        worker.Send(0, hosts::Channel::kReports, "taken");
       });
   CHECK(thrown == std::vector<std::string>(2));
 }
@@ -133,16 +133,16 @@ TEST_CASE("a bit of a variable that differs in one process is named with it, in 
     expected = {"7: " + told, "7: process 0: " + told};
   }
   const auto thrown = RunTwo(
-      [](Group& chief) {
+      [](hosts::Group& chief) {
         CompareVariables(chief, SomeVariables());
         GiveOrder(chief, EndOrder());
-        (void)chief.Receive(1, Channel::kReports);
+        (void)chief.Receive(1, hosts::Channel::kReports);
       },
-      [&](Group& worker) {
+      [&](hosts::Group& worker) {
         CHECK(std::holds_alternative<CompareOrder>(TakeOrder(worker)));
         ReportVariables(worker, theirs);
         (void)TakeOrder(worker);
-        worker.Send(0, Channel::kReports, "taken");
+        worker.Send(0, hosts::Channel::kReports, "taken");
       });
   CHECK(thrown == expected);
 }
