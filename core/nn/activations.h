@@ -8,11 +8,11 @@
 
 namespace tpuest::nn {
 
-// The names that a job may use: "linear", "relu", ....
+// The activation names that a job may use: "linear", "relu", ....
 [[nodiscard]] const std::vector<std::string_view>& ActivationNames();
 
-// The activation of x, of x's shape and dtype. Throws Error kUsage for a name that is not in the
-// list.
+// Applies the named activation to x; the result has x's shape and dtype. Throws Error kUsage for a
+// name that ActivationNames() does not list.
 [[nodiscard]] Value Activate(std::string_view activation, Value x);
 
 }  // namespace tpuest::nn

@@ -1,5 +1,5 @@
 #pragma once
-// Checks an argument of a penalty or of a limit on weights.
+// Checks the arguments of penalties and of limits on weights.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Limits on weights, which each update is followed by: tf.keras.constraints.
+// Limits applied to weights after each update: tf.keras.constraints.
 
 #include <cstdint>
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace tpuest::nn {
 
-// The axes over which a norm is taken, those of the inputs of one unit: 0 of a Dense kernel, [0, 1,
-// 2] of a Conv2D kernel.
+// The axes over which a norm is taken, that is, the input axes of one unit: 0 for a Dense kernel,
+// [0, 1, 2] for a Conv2D kernel.
 using NormAxes = std::variant<int64_t, std::vector<int64_t>>;
 inline constexpr std::string_view kNormAxesHelp =
     "axes of the variable over which each norm is taken: 0 for a Dense kernel, [0, 1, 2] for "
@@ -55,7 +55,7 @@ struct MinMaxNorm {
   }
 };
 
-// w where it is 0 or more, else 0.
+// w where w >= 0, otherwise 0.
 struct NonNeg {
   static constexpr std::string_view kType = "non_neg";
   static constexpr std::string_view kSummary = "sets negative weights to 0";
@@ -78,8 +78,8 @@ struct UnitNorm {
   }
 };
 
-// The kernel of an image's convolution, [side, side, channels, filters], with one value for each
-// ring about its middle: that on the diagonal.
+// Gives every ring around the middle of a Conv2D kernel [side, side, channels, filters] one value,
+// that of the ring's element on the diagonal.
 struct RadialConstraint {
   static constexpr std::string_view kType = "radial_constraint";
   static constexpr std::string_view kSummary =
@@ -93,11 +93,12 @@ struct RadialConstraint {
 using Constraint =
     std::optional<std::variant<MaxNorm, MinMaxNorm, NonNeg, UnitNorm, RadialConstraint>>;
 
-// Throws Error kUsage if weights of that shape cannot be constrained so: an axis that they do not
-// have, a kernel that is not square, limits that no norm is between.
+// Throws Error kUsage if the constraint does not fit weights of that shape: an axis out of range, a
+// kernel that is not square, or an empty range of norms.
 void CheckConstraint(const Constraint& constraint, const Shape& shape);
 
-// The weights within the limits. There must be a constraint, and CheckConstraint must have passed.
+// Returns the weights moved into the limits. There must be a constraint, and CheckConstraint must
+// have passed.
 [[nodiscard]] Value Constrained(const Constraint& constraint, Value weights);
 
 }  // namespace tpuest::nn

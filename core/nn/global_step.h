@@ -7,7 +7,8 @@ namespace tpuest::nn {
 
 inline constexpr std::string_view kGlobalStepName = "global_step";
 
-// The variable "global_step", int64 [], not trainable; made with value 0 if there is none.
+// Returns the variable "global_step", int64 [], not trainable. Makes it with value 0 if it does not
+// exist.
 Variable* GetOrCreateGlobalStep(Graph& graph);
 
 }  // namespace tpuest::nn

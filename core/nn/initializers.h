@@ -1,5 +1,5 @@
 #pragma once
-// Initial values of variables, under Keras's names, arguments and defaults.
+// Initial values of variables, under Keras' names, arguments and defaults.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tpuest::nn {
 
-// tf.keras.initializers: each struct is named as its class; plain ones have no arguments.
+// tf.keras.initializers: each struct has the name of its class.
 struct ZerosInitializer {
   static constexpr std::string_view kType = "zeros";
   static constexpr std::string_view kSummary = "all 0";
@@ -65,7 +65,7 @@ struct RandomNormalInitializer {
   }
 };
 
-// Normal numbers; those beyond two standard deviations are drawn again.
+// Normal numbers; numbers beyond two standard deviations are redrawn.
 struct TruncatedNormalInitializer {
   static constexpr std::string_view kType = "truncated_normal";
   static constexpr std::string_view kSummary =
@@ -152,9 +152,9 @@ using Initializer =
                  RandomNormalInitializer, TruncatedNormalInitializer, VarianceScaling,
                  GlorotUniform, GlorotNormal, HeUniform, HeNormal, LecunUniform, LecunNormal>;
 
-// The initial value of the variable `name`, of `shape` and `dtype`, a function of (run's seed,
-// name). To be called outside any name scope: random nodes are named "<name>/Initializer/...".
-// Throws Error kResource where memory cannot hold it.
+// Builds the initial value of the variable `name`, of `shape` and `dtype`, as a function of the
+// run's seed and the name. Call it outside any name scope: random nodes are named
+// "<name>/Initializer/...". Throws Error kResource if memory cannot hold the value.
 [[nodiscard]] Value InitialValue(Graph& graph, const std::string& name, DType dtype,
                                  const Shape& shape, const Initializer& initializer);
 

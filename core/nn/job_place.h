@@ -1,5 +1,5 @@
 #pragma once
-// Errors of a part of a job say where in the job that part stands.
+// Adds the place in the job to errors of the part that stands there.
 
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace tpuest::nn {
 
-// The result of build(); its errors that know no nearer place have this one.
+// Returns build()'s result. An Error without a place gets this one.
 template <class Build>
 decltype(auto) AtPlace(const Place& place, Build&& build) {
   try {
@@ -20,7 +20,7 @@ decltype(auto) AtPlace(const Place& place, Build&& build) {
   }
 }
 
-// The result of build() likewise; the nodes that it adds have the place as their origin.
+// Returns build()'s result likewise; the nodes that it adds get the place as their origin.
 template <class Build>
 decltype(auto) AtPlace(Graph& graph, const Place& place, Build&& build) {
   const OriginScope origin(graph, place);

@@ -1,5 +1,5 @@
 #pragma once
-// Labels: one thing, or a dict of them by head, as tf.estimator.MultiHead takes them.
+// Labels: one tensor, or a dict by head, as tf.estimator.MultiHead takes them.
 
 #include <algorithm>
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace tpuest::nn {
 
-// A T for each label, whatever is known of it: a column, its spec, its tensor, its placeholder, its
-// range. An element that is not valid() is none.
+// One T per label: its column, spec, tensor, placeholder or range. An element that is not valid()
+// counts as absent.
 template <class T>
 class Labels {
  public:
@@ -31,7 +31,7 @@ class Labels {
   [[nodiscard]] size_t size() const { return items_.size(); }
   [[nodiscard]] bool is_dict() const { return valid() && !items_.begin()->first.empty(); }
 
-  // The one label. Throws Error kUsage for a dict; there must be labels.
+  // Returns the only label. Throws Error kUsage for a dict; there must be labels.
   [[nodiscard]] const T& only() const {
     Check(valid(), "there are no labels");
     if (is_dict()) {
@@ -42,7 +42,7 @@ class Labels {
     }
     return items_.begin()->second;
   }
-  // A dict's label of this head; nullptr if there is none.
+  // Returns the label of this head in a dict, or nullptr.
   [[nodiscard]] const T* Find(const std::string& head) const {
     const auto found = items_.find(head);
     return head.empty() || found == items_.end() ? nullptr : &found->second;
@@ -53,11 +53,11 @@ class Labels {
     return names;
   }
 
-  // Pairs of head ("" of one label) and item, in the order of the names.
+  // Iterates over pairs of head name ("" for a single label) and item, in the order of the names.
   [[nodiscard]] auto begin() const { return items_.begin(); }
   [[nodiscard]] auto end() const { return items_.end(); }
 
-  // Labels under the same names, with f(item), or f(head, item), for each.
+  // Returns labels under the same names with f(item) or f(head, item) as items.
   template <class F>
   [[nodiscard]] auto Map(F f) const {
     const auto apply = [&](const std::string& name, const T& item) {

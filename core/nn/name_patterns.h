@@ -9,12 +9,12 @@
 
 namespace tpuest::nn {
 
-// A name matches if some pattern is found in it (as Python's re.search).
+// A name matches if it contains a match of any pattern (as Python's re.search).
 class NamePatterns {
  public:
-  // Throws Error kUsage for what is not a regular expression.
+  // Throws Error kUsage for an invalid regular expression.
   explicit NamePatterns(const std::vector<std::string>& patterns);
-  // Throws Error kUsage for a pattern that takes too long.
+  // Throws Error kUsage for a pattern that takes too long to match.
   [[nodiscard]] bool Match(std::string_view name) const;
 
  private:

@@ -50,8 +50,8 @@ struct L1L2Regularizer {
 
 using Regularizer = std::optional<std::variant<L1Regularizer, L2Regularizer, L1L2Regularizer>>;
 
-// The penalty on `weights`, [] of their dtype; not valid() if there is no regularizer. Throws
-// Error kUsage for a factor below 0.
+// Returns the penalty on `weights`, [] of their dtype; not valid() if there is no regularizer.
+// Throws Error kUsage for a factor below 0.
 [[nodiscard]] Value Penalty(const Regularizer& regularizer, Value weights);
 
 }  // namespace tpuest::nn

@@ -1,5 +1,5 @@
 #pragma once
-// The values that a model shows of itself in TensorBoard, by tag.
+// Values of a model that TensorBoard shows, by tag.
 
 #include <map>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tpuest::nn {
 
-// Collected while the model is built; the loop writes them as events.
+// Collected while the model is built; the training loop writes them as events.
 struct Summaries {
   std::map<std::string, Value> scalars;  // []
   // Outputs of layers, [batch, ...], by the layer's name: a scalar

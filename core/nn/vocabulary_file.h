@@ -1,5 +1,5 @@
 #pragma once
-// Vocabularies in text files, an entry in each line.
+// Vocabularies in text files, one entry per line.
 
 #include <cstdint>
 #include <optional>
@@ -8,8 +8,7 @@
 
 namespace tpuest::nn {
 
-// The lines that count: the first `size`, or all. Throws Error kUsage where there are fewer, or
-// none.
+// Returns the first `size` lines, or all. Throws Error kUsage if there are fewer, or none.
 [[nodiscard]] std::vector<std::string> VocabularyLines(const std::string& path,
                                                        const std::optional<int64_t>& size = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// Moves the rows or columns of a tensor to where their words stand in another vocabulary.
+// Moves the rows or columns of a tensor to the positions of their words in another vocabulary.
 
 #include <cstdint>
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace tpuest {
 
-// The first `size` lines of a file, all where it is -1. Error kData, in TensorFlow's words, for a
-// file with fewer or with an empty line.
+// Returns the first `size` lines of a file, or all if it is -1. Throws Error kData, in TensorFlow's
+// words, for a file with fewer lines or with an empty line.
 [[nodiscard]] std::vector<std::string> ReadVocabulary(const std::string& path, int64_t size);
 
-// For each new word the index of the same old one, -1 where there is none. Error kData, in
-// TensorFlow's words, where an old word stands twice or two new ones are the same old one.
+// For each new word, returns the index of the same old word, or -1. Throws Error kData, in
+// TensorFlow's words, if an old word occurs twice or two new words match the same old one.
 [[nodiscard]] std::vector<int64_t> MapVocabulary(const std::vector<std::string>& new_words,
                                                  const std::vector<std::string>& old_words);
 
-// `backup` with slice i along the axis replaced by slice from[i] of `old`, where from has an i and
-// from[i] >= 0. The two are of one dtype, no strings, and of one shape but for that axis.
+// Returns `backup` with slice i along the axis replaced by slice from[i] of `old`, if from has an i
+// and from[i] >= 0. Both have one dtype, not string, and the same shape except along the axis.
 [[nodiscard]] Tensor RemapAxis(const Tensor& old, const Tensor& backup,
                                const std::vector<int64_t>& from, int axis);
 

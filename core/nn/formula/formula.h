@@ -1,13 +1,12 @@
 #pragma once
-// Formulas over tensors: "mean(abs(labels - predictions))", "where(age < 0, nan, age)". The grammar
-// is config/formula/syntax.h; functions have TensorFlow's names and arguments, and every op of the
-// graph's registry is one. A formula becomes nodes, so it is differentiated, exported and lowered
-// as all else.
+// Formulas over tensors: "mean(abs(labels - predictions))", "where(age < 0, nan, age)".
+// config/formula/syntax.h describes the grammar. Functions have TensorFlow's names and arguments,
+// and a formula can call every op in the graph's registry. A formula becomes nodes, so it can be
+// differentiated, exported and lowered like the rest of the graph.
 //
-// Numbers take the type of the tensor beside them, as in TensorFlow; two tensors are of one type.
-// Whole numbers that are divided give float64, as there. x[...] is NumPy's with whole numbers,
-// slices, ..., None; a truth of tensors in `and`, `or`, `not` and `a if c else b` is element by
-// element.
+// As in TensorFlow, a number takes the type of the tensor it is combined with, two tensors must
+// have one type, and dividing integers gives float64. x[...] follows NumPy with integers, slices,
+// ... and None. `and`, `or`, `not` and `a if c else b` work element by element on tensors.
 
 #include <functional>
 #include <map>
@@ -27,28 +26,27 @@ struct FormulaNames {
   std::map<std::string, std::vector<Value>, std::less<>> lists = {};
   // "features['x']": tensors by name under one name.
   std::map<std::string, std::map<std::string, Value>, std::less<>> groups = {};
-  // True: the tensors are [batch, ...] and the formula is about one example. Its axes are those of
-  // an example, and every result has a batch axis.
+  // True if the tensors are [batch, ...] and the formula describes one example: its axes are those
+  // of the example, and every result has a batch axis.
   bool rows = false;
 };
 
-// The tensor that a formula gives. Throws Error kUsage, at the place in the formula, for what is no
-// formula, for names and functions that are not there, and for types, shapes and arguments that do
-// not fit.
+// Builds the tensor that the formula describes. Throws Error kUsage, at the place in the formula,
+// for wrong syntax, unknown names and functions, and types, shapes and arguments that do not fit.
 [[nodiscard]] Value BuildFormula(Graph& graph, const Formula& formula, const FormulaNames& names);
 
-// Throws Error kUsage, at the place in the formula, for what is no formula.
+// Throws Error kUsage, at the place in the formula, for wrong syntax.
 void CheckFormula(const Formula& formula);
 
-// The names that a formula reads, but for functions. Throws as CheckFormula.
+// The names that a formula reads, without those of functions. Throws as CheckFormula does.
 [[nodiscard]] std::vector<std::string> NamesIn(const Formula& formula);
 
-// A function that formulas may call, for the reader of a manual.
+// A function that formulas may call, described for a manual.
 struct FormulaFunction {
   std::string names;       // "reduce_mean mean"
   std::string parameters;  // "input_tensor, axis=None, keepdims=False"
 };
-// All of them: what stands in tables here, then the ops of a registry, by name.
+// All of them: first the functions in tables here, then the ops of a registry, by name.
 [[nodiscard]] std::vector<FormulaFunction> FormulaFunctions(const OpRegistry& registry);
 
 }  // namespace tpuest::nn

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of a formula while it becomes nodes. Seen only by core/nn/formula.
+// The parts of a formula while it is built into nodes. Private to core/nn/formula.
 
 #include <optional>
 #include <string>
@@ -17,29 +17,29 @@ using config::FormulaError;
 using config::Literal;
 using config::Literals;
 
-// A tensor; `rows`: its first axis is the batch, of which the formula does not know.
+// A tensor. With `rows`, its first axis is the batch, which the formula does not see.
 struct Tensored {
   Value value;
   bool rows = false;
 };
 
-// x[mask]: as many elements as are true in the mask, which has x's first axes. That is no tensor
-// here, but reductions take it.
+// x[mask]: the elements of x for which the mask is true; the mask has the first axes of x. Their
+// number varies, so this is not a tensor, but reductions accept it.
 struct Masked {
   Tensored x;
   Tensored mask;
 };
 
-// split(x, separator): the parts of each text, as many as it has. That is no tensor here, but some
-// of them are.
+// split(x, separator): the parts of each text. Their number varies, so this is not a tensor, but an
+// index of it is.
 struct Parts {
   Tensored x;
-  std::string separator = {};  // "": spaces
+  std::string separator = {};  // "": whitespace
   int64_t most_splits = -1;    // -1: any number
 };
 
-// The value of a part: a Python value, a tensor, a type, what a mask picks, a list of such, or the
-// parts of texts.
+// The value of a subexpression: a Python value, a tensor, a type, elements that a mask picks, a
+// list of operands, or the parts of texts.
 struct Operand {
   std::variant<Literal, Tensored, DType, std::vector<Operand>, Masked, Parts> is;
 
@@ -57,7 +57,7 @@ using Operands = std::vector<Operand>;
 
 [[noreturn]] void FailAt(const Expression& e, std::string message, std::string hint = "");
 
-// Calls f(); an Error or a Misfit from it is a FormulaError at the expression.
+// Calls f() and rethrows an Error or a Misfit as a FormulaError at the expression.
 template <class F>
 auto BuiltAt(const Expression& e, F f) {
   try {
@@ -67,37 +67,38 @@ auto BuiltAt(const Expression& e, F f) {
   }
 }
 
-// The text in quotes, for messages: the beginning of a long one.
+// Returns the text in quotes for a message; a long text is cut.
 [[nodiscard]] std::string Quoted(std::string_view text);
 
-// What it is, for messages: "float32 [?,3]", "an integer".
+// Describes an operand for a message: "float32 [?,3]", "an integer".
 [[nodiscard]] std::string Described(const Operand& operand);
 
-// How parts of texts become tensors.
+// A hint that shows how to turn the parts of texts into tensors.
 [[nodiscard]] std::string WayOutOfParts(const Parts& parts);
 
-// The bounds of an integer type that int64 has.
+// The smallest and largest values of an integer type that int64 can hold.
 [[nodiscard]] int64_t LeastOf(DType dtype);
 [[nodiscard]] int64_t MostOf(DType dtype);
 
-// The type that TensorFlow gives a Python value: float32 of reals, int32 of integers that fit, else
-// int64, bool, string. Throws Misfit for a list of nothing, or of values that make no tensor.
+// The type that TensorFlow gives a Python value: float32 for reals, int32 for integers that fit and
+// int64 for others, bool, string. Throws Misfit for an empty list and for values that do not form a
+// tensor.
 [[nodiscard]] DType NaturalType(const Literal& literal);
-// A Python value as a constant of that type. Throws Misfit where TensorFlow refuses it.
+// Converts a Python value to a constant of that type. Throws Misfit if TensorFlow refuses it.
 [[nodiscard]] Tensor TensorOf(const Literal& literal, DType dtype);
 
-// The operand as a tensor: of a Python value, of `dtype`, or of its natural one; of a list of
-// tensors, stacked. Throws Misfit.
+// Converts the operand to a tensor: a Python value gets `dtype` or its natural type, and a list of
+// tensors is stacked. Throws Misfit.
 [[nodiscard]] Tensored ToTensor(Graph& graph, const Operand& operand,
                                 std::optional<DType> dtype = std::nullopt);
 
-// All operands as tensors of one type: the first tensor's, to which Python values are converted.
-// Throws Misfit, which names `what`, where tensors have several types.
+// Converts all operands to tensors of one type, that of the first tensor. Throws Misfit, which
+// names `what`, if the tensors have several types.
 [[nodiscard]] std::vector<Tensored> OfOneType(Graph& graph, const std::vector<const Operand*>& from,
                                               std::string_view what);
 
-// True if one of them is about rows; those of fewer axes then have axes of 1 behind the batch, so
-// that their last axes meet as they would without it.
+// Returns true if a tensor has a batch axis (`rows`). Tensors of lower rank then get axes of size 1
+// after the batch, so that last axes broadcast as they would without a batch.
 bool AlignRows(std::vector<Tensored>& tensors);
 
 }  // namespace tpuest::nn

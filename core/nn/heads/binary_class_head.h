@@ -1,5 +1,5 @@
 #pragma once
-// tf.estimator.BinaryClassHead: yes or no, by the logistic function.
+// tf.estimator.BinaryClassHead: two classes, by the logistic function.
 
 #include <optional>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace tpuest::nn {
 
-// Takes logits [B, 1], labels [B] or [B, 1] in [0, 1], integers or floats, or one of the two
-// strings of label_vocabulary; then classes and all_classes are its words. Predictions: logits,
+// Takes logits [B, 1] and labels [B] or [B, 1]: numbers in [0, 1], integers or floats, or the two
+// strings of label_vocabulary, which classes and all_classes then repeat. Predictions: logits,
 // logistic, class_ids int64, classes [B, 1]; probabilities, all_class_ids, all_classes [B, 2].
 // Metrics: average_loss, accuracy, precision, recall, prediction/mean, label/mean,
 // accuracy_baseline, auc, auc_precision_recall and, for each threshold t,
@@ -41,7 +41,7 @@ struct BinaryClassHead {
 
   [[nodiscard]] int64_t logits_dimension() const { return 1; }
   [[nodiscard]] LabelRange label_range() const;
-  // Throws Error kUsage, in TensorFlow's words, for options that cannot be.
+  // Throws Error kUsage, in TensorFlow's words, for invalid options.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// A head that formulas say: loss, predictions and outputs of an export of one's own model_fn.
+// A head made of formulas: the loss, predictions and export outputs of a custom model_fn.
 
 #include <cstdint>
 #include <map>
@@ -30,7 +30,7 @@ struct PredictOutputOptions {
   }
 };
 
-// ClassificationOutput(scores, classes), one of both at least: float32 and strings.
+// ClassificationOutput(scores, classes): float32 scores, string classes, or both.
 struct ClassificationOutputOptions {
   static constexpr std::string_view kType = "ClassificationOutput";
   static constexpr std::string_view kSummary =
@@ -64,10 +64,10 @@ struct RegressionOutputOptions {
 using ExportOutputOptions =
     std::variant<PredictOutputOptions, ClassificationOutputOptions, RegressionOutputOptions>;
 
-// The names in its formulas (core/nn/formula/formula.h): `logits`, what the last layer gives;
-// `labels`, or labels['NAME'] of a dict; each feature, and features['NAME']; in the loss and the
-// outputs of an export each prediction too, and predictions['NAME']. The loss is a number of the
-// batch, or losses of examples, [B] or [B, ...], of which it is the mean.
+// Formulas (core/nn/formula/formula.h) may use these names: `logits`, the last layer's output;
+// `labels`, or labels['NAME'] of a dict; each feature, and features['NAME']. The loss and the
+// export outputs may also use each prediction, and predictions['NAME']. The loss formula gives one
+// number for the batch, or losses [B] or [B, ...], whose mean is the loss.
 struct CustomHead {
   static constexpr std::string_view kType = "CustomHead";
   static constexpr std::string_view kSummary = "loss, predictions and exports as formulas";
@@ -87,7 +87,7 @@ struct CustomHead {
       {.help = "signatures of exports by name; {} exports the predictions", .changes_bits = false});
   }
 
-  // Not known before the layers are built.
+  // Returns 1: the dimension is not known before the layers are built.
   [[nodiscard]] int64_t logits_dimension() const { return 1; }
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

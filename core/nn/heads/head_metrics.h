@@ -1,5 +1,6 @@
 #pragma once
-// The metrics of tf.estimator's heads, by the tensors that they read. For the heads' own files.
+// The metrics of tf.estimator's heads, which read a head's metric tensors by name. Private to the
+// heads.
 
 #include <functional>
 #include <optional>
@@ -10,8 +11,8 @@
 
 namespace tpuest::nn {
 
-// Puts metrics into a head's outputs: under "<key>", or "<key>/<name>" if the head has a name. They
-// read the outputs' metric_tensors, weighed by "weights".
+// Adds metrics to a head's outputs under "<key>", or "<key>/<name>" if the head has a name. They
+// read the outputs' metric_tensors and are weighted by "weights".
 class HeadMetrics {
  public:
   // Builds a metric of this name.
@@ -23,17 +24,17 @@ class HeadMetrics {
   void Add(const std::string& key, Build build);
   // Adds the mean of a tensor.
   void Mean(const std::string& key, const std::string& tensor);
-  // Adds how often "class_ids" is "labels".
+  // Adds the fraction of examples whose "class_ids" equal their "labels".
   void Accuracy(const std::string& key);
-  // Adds precision and recall where the tensor exceeds 1/2.
+  // Adds precision and recall; a prediction is positive where the tensor exceeds 1/2.
   void PrecisionAndRecall(const std::string& tensor);
-  // Adds auc and auc_precision_recall of scores [B, D]; with `column`, of that class alone, and
-  // under "auc/<class_name>", ....
+  // Adds auc and auc_precision_recall of scores [B, D]. With `column`, adds them for that class
+  // only, under "auc/<class_name>", ....
   void AreasUnderCurves(const std::string& scores);
   void AreasUnderCurves(const std::string& scores, int64_t column, const std::string& class_name);
   // Adds {accuracy,precision,recall}/positive_threshold_<t> of scores, for each t.
   void AtThresholds(const std::string& scores, const std::vector<double>& thresholds);
-  // Adds average_loss and, if there is one, regularization_loss.
+  // Adds average_loss and, if the head has one, regularization_loss.
   void Losses();
 
  private:

@@ -23,26 +23,26 @@ using AnyHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, Re
                              PoissonRegressionHead, LogisticRegressionHead, MeanSquaredError,
                              MultiHead, KerasHead, CustomHead>;
 
-// Builds predictions, loss and metrics. Errors carry the head's place; a head throws Error kUsage
-// for options, logits, labels and weights that do not fit it.
+// Builds predictions, loss and metrics. Throws Error kUsage, at the head's place, for options,
+// logits, labels and weights that do not fit the head.
 [[nodiscard]] HeadOutputs BuildHead(const AnyHead& head, const HeadInputs& inputs);
 
-// The range of a head's labels; a head without a range has none, and takes any number.
+// The range of a head's labels; empty if the head accepts any number.
 [[nodiscard]] Labels<LabelRange> LabelRangesOf(const AnyHead& head);
 
-// The number of logits an example that the head takes.
+// The number of logits per example that the head takes.
 [[nodiscard]] int64_t LogitsDimensionOf(const AnyHead& head);
 
-// The number of heads that it is made of.
+// The number of heads in it: 1, or those of a MultiHead.
 [[nodiscard]] int HeadsOf(const AnyHead& head);
 
-// The way in which its losses become one; of several heads it is the same for all.
+// How the head reduces its losses to one number; all heads of a MultiHead share it.
 [[nodiscard]] LossReduction LossReductionOf(const AnyHead& head);
 
-// The features that weigh examples.
+// The names of the features that weight examples.
 [[nodiscard]] std::set<std::string> WeightColumnsOf(const AnyHead& head);
 
-// The metrics of one graph, built in an AfterScope.
+// Builds the metrics of one graph in an AfterScope.
 [[nodiscard]] std::map<std::string, MetricOps> BuildMetrics(Graph& graph,
                                                             const MetricBuilders& builders,
                                                             const Tensors& tensors);

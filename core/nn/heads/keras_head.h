@@ -1,6 +1,6 @@
 #pragma once
 // The head of a compiled model of tf.keras, as model_to_estimator makes it: a loss and metrics for
-// each output, predictions by the outputs' names.
+// each output, predictions named after the outputs.
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +24,8 @@ inline constexpr std::string_view kAxisHelp =
 inline constexpr std::string_view kIgnoreClassHelp =
     "of sparse_categorical_crossentropy: label of examples to ignore; `null` ignores none";
 
-// A metric of Model.compile(metrics): the mean of a function, or one of tf.keras.metrics' classes.
-// Its keys are Keras' arguments; KerasTakes says which of them fn has.
+// A metric of Model.compile(metrics): the mean of a function, or a class of tf.keras.metrics. Its
+// keys are Keras' arguments; KerasTakes tells which of them a function has.
 struct KerasMetric {
   std::string fn;
   std::optional<std::string> name;
@@ -75,7 +75,7 @@ struct KerasMetric {
   }
 };
 
-// An output of the model with what Model.compile says of it.
+// An output of the model with its part of Model.compile's arguments.
 struct KerasOutput {
   std::string name;
   std::optional<std::string> loss;
@@ -121,9 +121,9 @@ struct KerasOutput {
   }
 };
 
-// The loss is the sum of loss_weight times each output's loss, and the regularization losses;
-// results have it and the metrics, nothing else. Signature serving_default: all predictions. Labels
-// are one tensor, or a dict by the outputs' names.
+// The loss is the sum of loss_weight times each output's loss, plus the regularization losses;
+// results contain it and the metrics only. Signature serving_default: all predictions. Labels are
+// one tensor, or a dict by output name.
 struct KerasHead {
   static constexpr std::string_view kType = "compile";
   static constexpr std::string_view kSummary =
@@ -136,13 +136,13 @@ struct KerasHead {
     v("outputs", outputs, {.help = "outputs of the model, in its order", .required = true});
   }
 
-  // Not known before the layers are built.
+  // Returns 1: the dimension is not known before the layers are built.
   [[nodiscard]] int64_t logits_dimension() const { return 1; }
-  // The features that weigh examples, which no layer takes.
+  // The features that weight examples; no layer reads them.
   [[nodiscard]] std::set<std::string> weight_columns() const;
-  // That of the outputs' losses.
+  // The reduction of the outputs' losses.
   [[nodiscard]] std::string reduction() const;
-  // Throws Error kUsage for outputs and metrics that cannot be.
+  // Throws Error kUsage for invalid outputs and metrics.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -10,8 +10,8 @@
 
 namespace tpuest::nn {
 
-// A head with BinaryClassHead's loss and RegressionHead's predictions and metrics: logits [B, 1],
-// labels [B] or [B, 1] in [0, 1], predictions are the logistic of the logits.
+// A head with the loss of BinaryClassHead and the predictions and metrics of RegressionHead: logits
+// [B, 1]; labels [B] or [B, 1] in [0, 1]; predictions are the logistic function of the logits.
 struct LogisticRegressionHead {
   static constexpr std::string_view kType = "LogisticRegressionHead";
   static constexpr std::string_view kSummary =

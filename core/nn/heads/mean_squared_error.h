@@ -1,5 +1,5 @@
 #pragma once
-// tf.losses.mean_squared_error, for a model_fn that has no head: numbers under a name of its own.
+// tf.losses.mean_squared_error for a model_fn without a head, with predictions under a chosen name.
 
 #include <cstdint>
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace tpuest::nn {
 
-// Takes logits [B, D], labels numbers of that shape or, for one dimension, [B]. Predictions:
-// `prediction` [B, D], and no export_outputs: they are the signature serving_default. No metrics of
-// its own. Weights may be [B], [B, 1] or of the logits' shape.
+// Takes logits [B, D] and numeric labels of that shape or, if D is 1, [B]. Predictions:
+// `prediction` [B, D]; it sets no export_outputs, so they form the signature serving_default. Adds
+// no metrics. Weights may be [B], [B, 1] or of the logits' shape.
 struct MeanSquaredError {
   static constexpr std::string_view kType = "mean_squared_error";
   static constexpr std::string_view kSummary =
@@ -35,9 +35,9 @@ struct MeanSquaredError {
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
-  // No range: any number will do.
+  // Labels may be any number.
   [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
-  // Throws Error kUsage for options that cannot be.
+  // Throws Error kUsage for invalid options.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

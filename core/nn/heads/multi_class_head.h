@@ -11,8 +11,8 @@
 
 namespace tpuest::nn {
 
-// Takes logits [B, n_classes], labels integers [B] or [B, 1] in 0 .. n_classes - 1, or strings that
-// label_vocabulary has; then classes and all_classes are its words. Predictions: logits,
+// Takes logits [B, n_classes] and labels [B] or [B, 1]: integers in 0 .. n_classes - 1, or strings
+// of label_vocabulary, which classes and all_classes then repeat. Predictions: logits,
 // probabilities [B, n_classes]; class_ids int64, classes [B, 1]; all_class_ids, all_classes [B,
 // n_classes]. Metrics: average_loss, accuracy.
 struct MultiClassHead {
@@ -43,7 +43,7 @@ struct MultiClassHead {
 
   [[nodiscard]] int64_t logits_dimension() const { return n_classes; }
   [[nodiscard]] LabelRange label_range() const;
-  // Throws Error kUsage for options that cannot be.
+  // Throws Error kUsage for invalid options.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -17,16 +17,16 @@
 
 namespace tpuest::nn {
 
-// The heads that have a name.
+// Any head that has a name.
 using NamedHead = std::variant<MultiClassHead, BinaryClassHead, MultiLabelHead, RegressionHead,
                                PoissonRegressionHead, LogisticRegressionHead>;
 
-// Takes logits [B, sum of the heads' dimensions], split in the order of the heads; labels a dict by
-// the heads' names, each as its head takes it. The loss is the sum of weight times loss over the
-// heads, and the regularization losses once. Predictions: "<head>/<key>". Signatures:
-// serving_default and "<head>" are the first and each head's own default, "<head>/<key>" its
-// others, and `predict` gives all predictions. Metrics: those of the heads, and "loss/<head>", the
-// mean of its loss over the batches.
+// Takes logits [B, sum of the heads' dimensions], split in the order of the heads; labels are a
+// dict by head name, each as its head takes it. The loss is the sum of weight times loss over the
+// heads, plus the regularization losses once. Predictions: "<head>/<key>". Signatures:
+// serving_default is the first head's default, "<head>" that head's default, "<head>/<key>" its
+// other signatures, and `predict` returns all predictions. Metrics: those of the heads, and
+// "loss/<head>", the mean of that head's loss over the batches.
 struct MultiHead {
   static constexpr std::string_view kType = "MultiHead";
   static constexpr std::string_view kSummary =
@@ -46,11 +46,11 @@ struct MultiHead {
   [[nodiscard]] std::string scope_name() const;
   [[nodiscard]] int64_t logits_dimension() const;
   [[nodiscard]] Labels<LabelRange> label_ranges() const;
-  // The heads' loss_reduction, which is the same for all.
+  // The loss_reduction that all heads share.
   [[nodiscard]] std::string reduction() const;
-  // The weight columns of all heads, each once.
+  // The weight columns of all heads, without duplicates.
   [[nodiscard]] std::set<std::string> weight_columns() const;
-  // Throws Error kUsage, in TensorFlow's words, for heads that do not go together.
+  // Throws Error kUsage, in TensorFlow's words, for heads that cannot be combined.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// tf.estimator.MultiLabelHead: any number of n_classes at once, each by the logistic function.
+// tf.estimator.MultiLabelHead: any subset of n_classes, each class by the logistic function.
 
 #include <cstdint>
 #include <optional>
@@ -13,16 +13,15 @@
 
 namespace tpuest::nn {
 
-// Takes logits and labels [B, n_classes], labels multi-hot: 1 for each class that the example has,
-// 0 for the others; or, with a label_vocabulary, strings [B] or [B, K]: the words that the example
-// has, and "" where it has fewer than K; or integers [B, K], K not known to the graph: lists of the
-// numbers of its classes, and -1 where it has fewer. The loss of an example is its mean over the
-// classes. Predictions: logits, probabilities [B, n_classes] and classes, the names of all classes,
-// strings of that shape. Metrics count each class of each example: average_loss, auc,
-// auc_precision_recall, for each threshold t accuracy/positive_threshold_t, precision/...,
-// recall/..., and for each class c of classes_for_class_based_metrics probability_mean/class<c>,
-// auc/class<c>, auc_precision_recall/class<c>; with a label_vocabulary the class's word stands for
-// "class<c>".
+// Takes logits [B, n_classes] and labels in one of three forms: multi-hot [B, n_classes], 1 for
+// each class of the example, otherwise 0; with a label_vocabulary, strings [B] or [B, K], an
+// example's words, padded with "" to K; or integers [B, K], K not known to the graph, an example's
+// class numbers, padded with -1. The loss of an example is its mean over the classes. Predictions:
+// logits, probabilities [B, n_classes] and classes, the names of all classes, strings of that
+// shape. Metrics count each class of each example: average_loss, auc, auc_precision_recall, for
+// each threshold t accuracy/positive_threshold_t, precision/..., recall/..., and for each class c
+// of classes_for_class_based_metrics probability_mean/class<c>, auc/class<c>,
+// auc_precision_recall/class<c>; a label_vocabulary replaces "class<c>" by the class's word.
 struct MultiLabelHead {
   static constexpr std::string_view kType = "MultiLabelHead";
   static constexpr std::string_view kSummary =
@@ -53,7 +52,7 @@ struct MultiLabelHead {
 
   [[nodiscard]] int64_t logits_dimension() const { return n_classes; }
   [[nodiscard]] LabelRange label_range() const;
-  // Throws Error kUsage, in TensorFlow's words, for options that cannot be.
+  // Throws Error kUsage, in TensorFlow's words, for invalid options.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

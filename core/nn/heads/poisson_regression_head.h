@@ -10,8 +10,8 @@
 
 namespace tpuest::nn {
 
-// A RegressionHead whose logits are logarithms of the predictions: predictions are exp(logits), the
-// loss is LogPoissonLoss.
+// A RegressionHead whose logits are the logarithms of the predictions: predictions are exp(logits),
+// and the loss is LogPoissonLoss.
 struct PoissonRegressionHead {
   static constexpr std::string_view kType = "PoissonRegressionHead";
   static constexpr std::string_view kSummary =
@@ -36,7 +36,7 @@ struct PoissonRegressionHead {
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
-  // No range: any number will do.
+  // Labels may be any number.
   [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };

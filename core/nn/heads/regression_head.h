@@ -1,5 +1,6 @@
 #pragma once
-// tf.estimator.RegressionHead: numbers, by squared error; and what its kin share.
+// tf.estimator.RegressionHead: numbers, by squared error; also the code that other regression heads
+// share.
 
 #include <cstdint>
 #include <functional>
@@ -13,11 +14,12 @@
 
 namespace tpuest::nn {
 
-// The functions that make predictions of logits, under TensorFlow's names: words of a job.
+// The names of the functions that turn logits into predictions, as a job writes them; TensorFlow's
+// names.
 [[nodiscard]] const std::vector<std::string_view>& InverseLinkNames();
 
-// Where labels lie far from 0 or from a size of 1: a network learns (label - mean) / std, and its
-// head gives all else in the labels' own unit.
+// For labels far from 0 or much larger or smaller than 1: the network learns (label - mean) / std,
+// and the head reports everything else in the labels' own unit.
 struct LabelScaling {
   double mean = 0;
   double std = 1;
@@ -36,11 +38,12 @@ inline constexpr std::string_view kLabelScalingHelp =
     "train on (label - mean) / std; predictions, metrics and exports stay in the unit of the "
     "labels";
 
-// Takes logits [B, label_dimension], labels numbers of that shape or, for one dimension, [B].
-// Predictions: predictions [B, label_dimension] and, with an inverse_link_fn, logits. Metrics:
+// Takes logits [B, label_dimension] and numeric labels of that shape or, if label_dimension is 1,
+// [B]. Predictions: predictions [B, label_dimension] and, with an inverse_link_fn, logits. Metrics:
 // average_loss, prediction/mean, label/mean. Weights may be [B], [B, 1] or of the logits' shape.
-// The loss compares the labels with the logits, whatever the inverse_link_fn. With label_scaling it
-// compares scaled labels; predictions are logits * std + mean, and average_loss is that of them.
+// The loss compares the labels with the logits, whatever the inverse_link_fn. With label_scaling
+// the loss compares scaled labels, predictions are logits * std + mean, and average_loss compares
+// predictions with the unscaled labels.
 struct RegressionHead {
   static constexpr std::string_view kType = "RegressionHead";
   static constexpr std::string_view kSummary = "numbers; squared error";
@@ -66,19 +69,19 @@ struct RegressionHead {
   }
 
   [[nodiscard]] int64_t logits_dimension() const { return label_dimension; }
-  // No range: any number will do.
+  // Labels may be any number.
   [[nodiscard]] std::optional<LabelRange> label_range() const { return std::nullopt; }
-  // Throws Error kUsage, in TensorFlow's words, for options that cannot be.
+  // Throws Error kUsage, in TensorFlow's words, for invalid options.
   void CheckOptions() const;
   [[nodiscard]] HeadOutputs Build(const HeadInputs& inputs) const;
 };
 
 // ---- for the heads that are regressions of another loss -----------------------------------------
 
-// A regression of another loss than squared error.
+// A regression with another loss than squared error.
 struct Regression {
   const RegressionHead& head;
-  // The losses [B, D] of logits and labels, float32 [B, D] both.
+  // Returns the losses [B, D] of logits and labels, both float32 [B, D].
   std::function<Value(Value logits, Value labels)> loss;
 };
 

@@ -18,8 +18,8 @@ namespace tpuest::nn {
 
 inline constexpr std::string_view kMetricNameHelp = "name in results; default: the type";
 
-// Formulas (core/nn/formula/formula.h) of what a metric compares, instead of the head's own: of
-// `labels`, `logits` and the head's other tensors, and of features. A row an example, each.
+// Formulas (core/nn/formula/formula.h) that replace the values that a metric compares. They read
+// `labels`, `logits`, the head's other tensors and features, and give one row per example.
 struct MetricFormulas {
   Formula labels = {};
   Formula predictions = {};
@@ -34,7 +34,7 @@ struct MetricFormulas {
   }
 };
 
-// Visits them, and the name, of a metric of labels and predictions.
+// Visits the formulas and the name of a metric that compares labels and predictions.
 template <class V, class Options>
 void VisitMetric(V& v, Options& options, std::string_view name) {
   v("labels", options.of.labels, {.help = "formula of the labels; default: the head's labels"});
@@ -44,8 +44,8 @@ void VisitMetric(V& v, Options& options, std::string_view name) {
   v("name", options.name, {.help = name});
 }
 
-// The metrics that take a name alone: the mean of "label is class_ids", and of the named error of
-// predictions.
+// Metrics whose only own option is a name: the mean of "label equals class_ids", and of the named
+// error of predictions.
 enum class PlainMetric {
   kAccuracy,
   kMeanAbsoluteError,
@@ -84,7 +84,7 @@ using MeanSquaredErrorOptions = PlainOptions<PlainMetric::kMeanSquaredError>;
 using RootMeanSquaredErrorOptions = PlainOptions<PlainMetric::kRootMeanSquaredError>;
 using R2ScoreOptions = PlainOptions<PlainMetric::kR2Score>;
 
-// The metrics of what a threshold makes of probabilities.
+// Metrics that compare probabilities with a threshold.
 enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
 [[nodiscard]] constexpr std::string_view NameOf(ThresholdMetric metric) {
   constexpr std::string_view kNames[] = {"precision", "recall", "binary_accuracy"};
@@ -109,19 +109,19 @@ enum class ThresholdMetric { kPrecision, kRecall, kBinaryAccuracy };
   return kSummaries[static_cast<int>(cell)];
 }
 
-// Whether a metric of two classes is one of several, too.
+// Whether a two-class metric also works for several classes.
 [[nodiscard]] constexpr bool IsOfSeveral(ThresholdMetric metric) {
   return metric != ThresholdMetric::kBinaryAccuracy;
 }
 [[nodiscard]] constexpr bool IsOfSeveral(ConfusionCell /*cell*/) { return false; }
 
-// Options of one of them; `metric` is a ThresholdMetric or a ConfusionCell.
+// Options of a threshold metric; `metric` is a ThresholdMetric or a ConfusionCell.
 template <auto metric>
 struct ThresholdOptions {
   static constexpr std::string_view kType = NameOf(metric);
   static constexpr std::string_view kSummary = SummaryOf(metric);
   double threshold = 0.5;
-  std::optional<int64_t> class_id;  // of precision and recall alone
+  std::optional<int64_t> class_id;  // for precision and recall only
   std::string name{kType};
   MetricFormulas of = {};
   Place place;
@@ -159,7 +159,7 @@ struct RecallAtKOptions {
   }
 };
 
-// The examples by label and predicted class: ConfusionMatrixMetric.
+// A confusion matrix of labels and predicted classes: ConfusionMatrixMetric.
 struct ConfusionMatrixOptions {
   static constexpr std::string_view kType = "confusion_matrix";
   static constexpr std::string_view kSummary =
@@ -197,7 +197,8 @@ struct AucOptions {
   }
 };
 
-// The mean of one of the head's tensors, or of a formula's value, weighed by the examples' weights.
+// The mean of one of the head's tensors, or of a formula's value, weighted by the examples'
+// weights.
 struct MeanOptions {
   static constexpr std::string_view kType = "mean";
   static constexpr std::string_view kSummary = "mean of one of the head's tensors, or of a formula";
@@ -218,11 +219,11 @@ struct MeanOptions {
   }
 };
 
-// The words for a trade-off in a job: `type`, and the key of the number that the other rate must
+// The words for a trade-off in a job: `type`, and the key of the value that the other rate must
 // reach.
 struct TradeoffNames {
   std::string_view type;
-  std::string_view least;  // the key of what the other must reach, or come near to
+  std::string_view least;  // key of the value that the other rate must reach or come nearest to
   std::string_view help;
   std::string_view summary;
 };
@@ -272,15 +273,16 @@ using ExtraMetric =
 // The names that the metrics' formulas read.
 [[nodiscard]] std::vector<std::string> NamesInMetrics(const std::vector<ExtraMetric>& extra);
 
-// The key under which a metric's tensors have a feature.
+// The key of a feature in a metric's tensors.
 [[nodiscard]] std::string FeatureKey(const std::string& feature);
 
-// What formulas of metrics may name: features, and the head's tensors before them.
+// The names that formulas of metrics may use: the head's tensors, then features. A tensor hides a
+// feature of the same name.
 [[nodiscard]] FormulaNames MetricFormulaNames(const Tensors& tensors);
 
-// The metrics' builders by name. `tensors` are the head's, and the features that formulas name.
-// Throws Error kUsage, at the metric's place, if the head does not have what the metric is about,
-// two metrics have one name, or arguments cannot be.
+// Returns the metrics' builders by name. `tensors` are those of the head, and the features that
+// formulas name. Throws Error kUsage, at the metric's place, if the head lacks what the metric
+// reads, two metrics have one name, or arguments are invalid.
 [[nodiscard]] MetricBuilders ExtraMetricBuilders(const std::vector<ExtraMetric>& extra,
                                                  const Tensors& tensors);
 

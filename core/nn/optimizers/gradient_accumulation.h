@@ -1,5 +1,5 @@
 #pragma once
-// Gradients of several steps, applied at once: gradient_accumulation_steps, as Keras 3 has it.
+// Applies the mean of several steps' gradients at once: gradient_accumulation_steps, as in Keras 3.
 
 #include <vector>
 
@@ -8,24 +8,25 @@
 
 namespace tpuest::nn {
 
-// A step is one batch and one global_step; each steps-th applies the mean of the gradients since
-// the one before. A group begins at every multiple of `steps`, also in a run that was resumed: the
-// sums stand in the checkpoint, at <variable>/GradientAccumulator.
+// A step is one batch and one global_step. Every `steps`-th step applies the mean of the gradients
+// of its group. A group starts at each multiple of `steps`, also in a resumed run: the checkpoint
+// holds the sums as <variable>/GradientAccumulator.
 class GradientAccumulation {
  public:
-  // Makes of each gradient the mean over the group so far, whole and over all replicas: rows of
-  // embeddings that no example of the group has are zero, and are applied like all others.
+  // Replaces each gradient by its mean over the group so far, dense and over all replicas: rows of
+  // embeddings that no example of the group uses get a zero gradient, which is applied like any
+  // other.
   GradientAccumulation(Graph& graph, int64_t steps, const OptimizerNames& names,
                        std::vector<Trained>& trained);
 
-  // The last nodes of a step whose updates are `applied`: only where a group ends do the variables
-  // that these update keep what they made of them.
+  // Returns the last nodes of a step with the updates `applied`. Variables keep the result of an
+  // update only at the end of a group.
   [[nodiscard]] std::vector<Node*> Finish(const std::vector<Node*>& applied) const;
 
  private:
   Graph& graph_;
   Value ends_group_;         // bool []
-  std::vector<Node*> sums_;  // of the next step: zero where a group ends
+  std::vector<Node*> sums_;  // the sums for the next step: zero after the end of a group
 };
 
 }  // namespace tpuest::nn

@@ -13,10 +13,11 @@
 
 namespace tpuest::nn {
 
-// The arguments that every optimizer takes beside its own. Clipping: by value, then each gradient
-// by its own norm or all of the optimizer's together by theirs, after the sum over replicas.
+// The arguments that every optimizer has besides its own. Clipping comes after the sum over
+// replicas: first by value, then each gradient by its own norm or all gradients of the optimizer by
+// their global norm.
 struct KerasOptions {
-  // The rate; null: what the model says, else the optimizer's default.
+  // The learning rate; null: the model's, or the optimizer's default.
   std::optional<LearningRate> learning_rate;
   double decay = 0.0;
   std::optional<double> clipvalue;
@@ -35,8 +36,8 @@ struct KerasOptions {
   }
 };
 
-// Gradient descent: w -= lr g; with momentum m = momentum m - lr g, w += m. Slot momentum, if there
-// is momentum.
+// Gradient descent: w -= lr g; with momentum m = momentum m - lr g, w += m. Slot momentum, only
+// with momentum.
 struct SGD {
   static constexpr std::string_view kType = "SGD";
   static constexpr std::string_view kSummary = "tf.keras: gradient descent with momentum";
@@ -54,9 +55,9 @@ struct SGD {
   }
 };
 
-// Adam (Kingma & Ba 2014), with epsilon as in the form before section 2.1: m and v are decaying
-// means of g and g^2; w -= lr sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) + epsilon). Slots m,
-// v. Sparse gradients decay the slots of every row.
+// Adam (Kingma & Ba 2014), with epsilon as in the formula just before their section 2.1: m and v
+// are decaying means of g and g^2; w -= lr sqrt(1 - beta_2^t) / (1 - beta_1^t) m / (sqrt(v) +
+// epsilon). Slots m, v. Sparse gradients decay the slots of every row.
 struct Adam {
   static constexpr std::string_view kType = "Adam";
   static constexpr std::string_view kSummary =
@@ -76,8 +77,8 @@ struct Adam {
 };
 
 // RMSprop: n = rho n + (1 - rho) g^2; w -= lr g / (sqrt(n) + epsilon). With momentum m = momentum m
-// + lr g / sqrt(n + epsilon), w -= m. centered: n less the squared mean gradient. Slots rms,
-// momentum (if there is momentum), mg (centered).
+// + lr g / sqrt(n + epsilon), w -= m. `centered` subtracts the squared mean gradient from n. Slots
+// rms, momentum (only with momentum), mg (only if centered).
 struct RMSprop {
   static constexpr std::string_view kType = "RMSprop";
   static constexpr std::string_view kSummary =
@@ -120,7 +121,8 @@ struct Adagrad {
   }
 };
 
-// Follow the regularized leader (McMahan et al. 2013). Slots accumulator (sum of squares), linear.
+// Follow the regularized leader (McMahan et al. 2013). Slots accumulator (sum of squares) and
+// linear.
 struct Ftrl {
   static constexpr std::string_view kType = "Ftrl";
   static constexpr std::string_view kSummary =

@@ -1,6 +1,6 @@
 #pragma once
-// tf.train.ExponentialMovingAverage: for every trained variable a shadow, <var>/
-// ExponentialMovingAverage, that follows it and stands beside it in checkpoints, where slots do.
+// tf.train.ExponentialMovingAverage: every trained variable has a shadow,
+// <var>/ExponentialMovingAverage, that follows it and is saved beside it, like a slot.
 
 #include <map>
 #include <optional>
@@ -43,20 +43,20 @@ struct KeptAverage {
   const ExponentialMovingAverage* options = nullptr;
   std::string slot_scope;
   std::vector<const Variable*> variables;
-  // num_updates is the step that is done, counted already; else the steps before it: TensorFlow's
-  // combined models count a step behind all their optimizers.
+  // True: num_updates includes the current step. False: it counts the steps before it, because
+  // TensorFlow's combined models increment the step after all their optimizers.
   bool counts_step = true;
 };
 
-// The variables that are trained, in the graph's order.
+// The trained variables, in the graph's order.
 [[nodiscard]] std::vector<const Variable*> TrainedVariables(const Graph& graph);
 
-// Moves the shadows, shadow -= (1 - decay) * (shadow - variable), with the variables' values after
-// `updated`, which is where num_updates is read too. A shadow starts as its variable does. Throws
-// Error kUsage for a decay outside 0 to 1.
+// Moves the shadows: shadow -= (1 - decay) * (shadow - variable). Variables and num_updates are
+// read after the node `updated`. A shadow starts with its variable's initial value. Throws Error
+// kUsage for a decay outside 0 to 1.
 [[nodiscard]] Node* ApplyAverages(Graph& graph, const KeptAverage& average, Node* updated);
 
-// TensorFlow's variables_to_restore: what each of the variables is restored from, by name.
+// TensorFlow's variables_to_restore: maps each variable's name to the name it is restored from.
 [[nodiscard]] std::map<std::string, std::string> AveragesToRestore(const KeptAverage& average);
 
 }  // namespace tpuest::nn

@@ -1,5 +1,5 @@
 #pragma once
-// One variable's update by each optimizer: TensorFlow's formula on the variable and its slots.
+// The update of one variable by each optimizer: TensorFlow's formula on the variable and its slots.
 
 #include <string>
 #include <string_view>
@@ -10,8 +10,8 @@
 
 namespace tpuest::nn {
 
-// A slot lives beside its variable in the checkpoint, as TensorFlow has it: "dense/kernel" and
-// "dense/kernel/Momentum"; of a variable in parts "dense/kernel/part_0/Momentum".
+// A slot is saved beside its variable, under TensorFlow's name: "dense/kernel" and
+// "dense/kernel/Momentum"; for a partitioned variable "dense/kernel/part_0/Momentum".
 [[nodiscard]] std::string SlotName(std::string_view variable, std::string_view slot,
                                    const OptimizerNames& names = {});
 
@@ -23,19 +23,19 @@ struct Update {
   OptimizerNames names = {};
 };
 
-// The update by a gradient of the variable's shape. Slots are made where they are missing.
+// Builds the update by a gradient of the variable's shape. Makes missing slots.
 [[nodiscard]] Node* ApplyDense(const AnyOptimizer& optimizer, const Update& update, Value gradient);
 
-// The update by a gradient that is zero but for some rows, by the optimizer's rule for those:
-// Adam, LARS and AdamWeightDecay touch every row, the others these rows only.
+// Builds the update by a gradient that is zero except for some rows, using the optimizer's sparse
+// rule: Adam, LARS and AdamWeightDecay touch every row, all others these rows only.
 [[nodiscard]] Node* ApplySparse(const AnyOptimizer& optimizer, const Update& update,
                                 const IndexedSlices& gradient);
 
-// The nodes that follow when all variables are updated (Adam's powers); may be empty.
+// The nodes that run after all variables are updated (Adam's powers); may be empty.
 [[nodiscard]] std::vector<Node*> Finish(const AnyOptimizer& optimizer, Graph& graph,
                                         const OptimizerNames& names = {});
 
-// Throws Error kUsage, in TensorFlow's words, for arguments that cannot be.
+// Throws Error kUsage, in TensorFlow's words, for invalid arguments.
 void CheckOptions(const AnyOptimizer& optimizer);
 
 }  // namespace tpuest::nn

@@ -16,8 +16,8 @@
 
 namespace tpuest::nn {
 
-// The way in which the replicas' gradients become one. MEAN: the gradient of the mean of the
-// replicas' losses; SUM: of their sum.
+// How the replicas' gradients are combined. MEAN: gradient of the mean of the replicas' losses;
+// SUM: gradient of their sum.
 struct CrossShardOptimizer {
   std::string reduction = "MEAN";
 
@@ -28,7 +28,7 @@ struct CrossShardOptimizer {
   }
 };
 
-// The arguments that every optimizer's section takes beside its own.
+// The arguments that every optimizer's section has besides its own.
 struct GradientOptions {
   CrossShardOptimizer cross_shard_optimizer;
   std::optional<double> clip_by_global_norm;
@@ -88,8 +88,8 @@ struct MomentumOptimizer {
   }
 };
 
-// Kingma & Ba 2014, with epsilon as in the form before section 2.1. Slots <var>/Adam and
-// <var>/Adam_1; beta1_power and beta2_power.
+// Adam (Kingma & Ba 2014), with epsilon as in the formula just before their section 2.1. Slots
+// <var>/Adam and <var>/Adam_1; beta1_power and beta2_power.
 struct AdamOptimizer {
   static constexpr std::string_view kType = "AdamOptimizer";
   static constexpr std::string_view kSummary =
@@ -130,7 +130,8 @@ struct AdagradOptimizer {
 };
 
 // RMSProp: n = decay n + (1 - decay) g^2; m = momentum m + lr g / sqrt(n + epsilon); w -= m. Slots
-// <var>/RMSProp (n), <var>/RMSProp_1 (m); centered: RMSProp_1 is the mean gradient, RMSProp_2 m.
+// <var>/RMSProp (n) and <var>/RMSProp_1 (m); if centered, RMSProp_1 is the mean gradient and
+// RMSProp_2 is m.
 struct RMSPropOptimizer {
   static constexpr std::string_view kType = "RMSPropOptimizer";
   static constexpr std::string_view kSummary =
@@ -155,8 +156,8 @@ struct RMSPropOptimizer {
 };
 
 // Follow the regularized leader (McMahan et al. 2013). Slots <var>/Ftrl (sum of squares),
-// <var>/Ftrl_1 (linear). A variable follows from its slots alone: loaded weights are forgotten at
-// the first step, as in TensorFlow.
+// <var>/Ftrl_1 (linear). The slots alone determine the variable: as in TensorFlow, the first step
+// overwrites loaded weights.
 struct FtrlOptimizer {
   static constexpr std::string_view kType = "FtrlOptimizer";
   static constexpr std::string_view kSummary =
@@ -174,8 +175,8 @@ struct FtrlOptimizer {
   }
 };
 
-// Layer-wise rates (You, Gitman & Ginsburg 2017): momentum with a rate for each variable, lr * eeta
-// |w| / (|g| + weight_decay |w| + epsilon). Slot <var>/LARSOptimizer.
+// Layer-wise rates (You, Gitman & Ginsburg 2017): momentum with a rate per variable,
+// lr * eeta |w| / (|g| + weight_decay |w| + epsilon). Slot <var>/LARSOptimizer.
 struct LARSOptimizer {
   static constexpr std::string_view kType = "LARSOptimizer";
   static constexpr std::string_view kSummary =

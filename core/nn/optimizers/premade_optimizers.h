@@ -1,6 +1,6 @@
 #pragma once
-// The optimizers of premade estimators: one of Keras' (those of TensorFlow 2), or of tf.train
-// (those of tf.compat.v1.estimator).
+// The optimizers of premade estimators: those of Keras (TensorFlow 2), or of tf.train
+// (tf.compat.v1.estimator).
 
 #include <string>
 #include <variant>
@@ -19,15 +19,16 @@ using PartOptimizer = std::variant<KerasOptimizer, AnyOptimizer>;
 [[nodiscard]] PartOptimizer ByFamily(const PremadeOptimizer& optimizer);
 [[nodiscard]] const Place& PlaceOf(const PartOptimizer& optimizer);
 
-// The names of what tf.train's optimizers keep: slots "<variable>/<slot_scope>/Adam", Adam's powers
-// "<power_beginning>beta1_power<power_ending>".
+// The names under which tf.train's optimizers save state: slots "<variable>/<slot_scope>/Adam",
+// Adam's powers "<power_beginning>beta1_power<power_ending>".
 struct OptimizerNames {
   std::string slot_scope = {};
   std::string power_beginning = {};
   std::string power_ending = {};
 };
 
-// The average over the variables that the optimizer keeps; nullptr: none, or it is of Keras'.
+// The average that the optimizer keeps of its variables; nullptr if it keeps none or belongs to
+// Keras.
 [[nodiscard]] const ExponentialMovingAverage* AverageOf(const PartOptimizer& optimizer);
 [[nodiscard]] const ExponentialMovingAverage* AverageOf(const AnyOptimizer& optimizer);
 

@@ -37,13 +37,13 @@ struct WarmupOptions {
   }
 };
 
-// A warm-up from warmup_learning_rate at step 0 in a straight line to the schedule's first rate.
+// Raises the rate linearly from warmup_learning_rate at step 0 to the schedule's first rate.
 using LinearWarmup = WarmupOptions<WarmupShape::kLinear>;
-// A warm-up at warmup_learning_rate for as long as it lasts.
+// Keeps the rate at warmup_learning_rate during the warm-up.
 using ConstantWarmup = WarmupOptions<WarmupShape::kConstant>;
 
-// A warm-up takes the place of the schedule while global_step < warmup_steps, which need not be
-// whole where it is given in epochs; the schedule itself is not shifted.
+// A warm-up replaces the schedule while global_step < warmup_steps, which may be fractional if
+// given in epochs; it does not shift the schedule.
 using Warmup = std::optional<std::variant<LinearWarmup, ConstantWarmup>>;
 
 // Visits the last argument of every schedule.
@@ -52,7 +52,7 @@ void VisitWarmup(V& v, Warmup& warmup) {
   v("warmup", warmup, {.help = "how the rate rises at the start of training", .tpuest = true});
 }
 
-// The same rate at every step; a number in a job means this without a warm-up.
+// The same rate at every step; a plain number in a job means this without a warm-up.
 struct ConstantRate {
   static constexpr std::string_view kType = "constant";
   static constexpr std::string_view kSummary = "one rate, with a warm-up";
@@ -67,7 +67,7 @@ struct ConstantRate {
   }
 };
 
-// The ways in which a rate falls with progress = global_step / decay_steps.
+// How a rate falls with progress = global_step / decay_steps.
 enum class Decay { kExponential, kNaturalExp, kInverseTime };
 
 struct DecayWords {
@@ -94,8 +94,9 @@ struct DecayWords {
 template <Decay decay>
 struct DecayOptions {
   static constexpr std::string_view kType = WordsOf(decay).type;
-  // The class of tf.keras.optimizers.schedules that computes the same; "": there is none. Its
-  // arguments have the names of the keys here, but for learning_rate, its initial_learning_rate.
+  // The class of tf.keras.optimizers.schedules that computes the same; "" if none does. Its
+  // arguments have the names of the keys here, except that learning_rate is its
+  // initial_learning_rate.
   static constexpr std::string_view kKeras = WordsOf(decay).keras;
   static constexpr std::string_view kSummary = WordsOf(decay).summary;
   double learning_rate = 0.0;
@@ -122,9 +123,10 @@ using NaturalExpDecay = DecayOptions<Decay::kNaturalExp>;
 // The rate learning_rate / (1 + decay_rate * progress) (tf.train.inverse_time_decay).
 using InverseTimeDecay = DecayOptions<Decay::kInverseTime>;
 
-// The rate (learning_rate - end) * (1 - step / decay_steps) ^ power + end, with step at most
-// decay_steps, or with decay_steps grown to its next multiple (cycle) (tf.train.polynomial_decay).
-// Steps count from decay_begin on, as in polynomial_decay(rate, global_step - begin, ...).
+// The rate (learning_rate - end) * (1 - step / decay_steps) ^ power + end
+// (tf.train.polynomial_decay). The step is at most decay_steps; with `cycle`, decay_steps grows to
+// its next multiple instead. Steps count from decay_begin, as in polynomial_decay(rate, global_step
+// - begin, ...).
 struct PolynomialDecay {
   static constexpr std::string_view kType = "polynomial_decay";
   static constexpr std::string_view kKeras = "PolynomialDecay";
@@ -152,8 +154,8 @@ struct PolynomialDecay {
   }
 };
 
-// The rate values[i] while boundaries[i - 1] < global_step <= boundaries[i] (tf.train.
-// piecewise_constant).
+// The rate values[i] while boundaries[i - 1] < global_step <= boundaries[i]
+// (tf.train.piecewise_constant).
 struct PiecewiseConstant {
   static constexpr std::string_view kType = "piecewise_constant";
   static constexpr std::string_view kKeras = "PiecewiseConstantDecay";
@@ -173,8 +175,8 @@ struct PiecewiseConstant {
 };
 
 // The rate learning_rate * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha), with
-// step at most decay_steps (tf.train.cosine_decay). With warmup_target the rate first rises in a
-// straight line from learning_rate to it in warmup_steps steps; the wave then starts there, from
+// step at most decay_steps (tf.train.cosine_decay). With warmup_target the rate first rises
+// linearly from learning_rate to warmup_target in warmup_steps steps; the cosine then starts from
 // warmup_target (tf.keras.optimizers.schedules.CosineDecay).
 struct CosineDecay {
   static constexpr std::string_view kType = "cosine_decay";
@@ -202,7 +204,7 @@ struct CosineDecay {
   }
 };
 
-// Cosine decay that starts again after first_decay_steps, each time t_mul as long and m_mul as high
+// Cosine decay that restarts after first_decay_steps, each time t_mul as long and m_mul as high
 // (Loshchilov & Hutter 2016, tf.train.cosine_decay_restarts).
 struct CosineDecayRestarts {
   static constexpr std::string_view kType = "cosine_decay_restarts";
@@ -228,20 +230,20 @@ struct CosineDecayRestarts {
   }
 };
 
-// A formula (core/nn/formula/formula.h) is of `step` (float32), `global_step` (int64) and, where
-// the length of an epoch is known, `epoch` (float32, epochs done): "0.1 * min(1, step / 500)".
+// A formula (core/nn/formula/formula.h) may read `step` (float32), `global_step` (int64) and, if
+// the length of an epoch is known, `epoch` (float32, completed epochs): "0.1 * min(1, step / 500)".
 using LearningRate =
     std::variant<double, Formula, ConstantRate, ExponentialDecay, NaturalExpDecay, InverseTimeDecay,
                  PolynomialDecay, PiecewiseConstant, CosineDecay, CosineDecayRestarts>;
 
-// The rate at the start of the step, float32 [], as a function of `step` (int64 []; global_step if
-// it is not valid). `steps_per_epoch` resolves epochs. Throws Error kUsage if it is missing where
-// epochs are given, for a time where steps are meant, for counts below 1, for boundaries that do
-// not fit the values and for a formula that is not one number.
+// Returns the rate at the start of the step, float32 [], as a function of `step` (int64 [];
+// global_step if it is not valid()). `steps_per_epoch` converts epochs to steps. Throws Error
+// kUsage for epochs without steps_per_epoch, a time instead of steps, counts below 1, boundaries
+// that do not fit the values, and a formula that does not give one number.
 [[nodiscard]] Value LearningRateAt(Graph& graph, const LearningRate& rate,
                                    std::optional<double> steps_per_epoch = {}, Value step = {});
 
-// A period in steps, rounded to the nearest. Errors as above.
+// Converts a period to steps, rounded to the nearest. Throws as LearningRateAt does.
 [[nodiscard]] int64_t StepsOf(const Period& period, std::optional<double> steps_per_epoch,
                               std::string_view what);
 

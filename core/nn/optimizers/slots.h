@@ -1,5 +1,5 @@
 #pragma once
-// Variables that optimizers keep beside the trained ones.
+// Variables that optimizers keep besides the trained ones.
 
 #include <string>
 
@@ -7,7 +7,8 @@
 
 namespace tpuest::nn {
 
-// The variable of this name, not trainable; made with `initial` in every element if there is none.
+// Returns the variable of this name, not trainable. Makes it with `initial` in every element if it
+// does not exist.
 [[nodiscard]] Variable& GetOrCreateSlot(Graph& graph, const std::string& name, DType dtype,
                                         const Shape& shape, double initial);
 

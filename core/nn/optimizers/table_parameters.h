@@ -1,7 +1,7 @@
 #pragma once
-// The optimizers of embedding tables: tpu.experimental.*Parameters and those beside them in
-// TensorFlow's tpu_embedding, with their arguments and defaults. They know rows: what a step looked
-// up is updated, by a rule of its own and not by the model's optimizer (table_updates.h).
+// The optimizers of embedding tables: tpu.experimental.*Parameters and the other classes in
+// TensorFlow's tpu_embedding, with their arguments and defaults. They update only the rows that a
+// step looked up, by their own rule and not by the model's optimizer (table_updates.h).
 
 #include <optional>
 #include <string>
@@ -17,7 +17,7 @@ namespace tpuest::nn {
 inline constexpr std::string_view kTableRateHelp =
     "learning rate of tables without their own, here or in their column";
 
-// The arguments that all but one of them take behind their own.
+// The arguments that all but one of them have after their own.
 struct RowOptions {
   bool use_gradient_accumulation = true;
   std::optional<double> clip_weight_min;
@@ -44,7 +44,7 @@ struct RowOptions {
   }
 };
 
-// The regularization of the proximal ones: w = sign(w) max(|w| - rate l1, 0) / (1 + rate l2).
+// The regularization in the proximal optimizers: w = sign(w) max(|w| - rate l1, 0) / (1 + rate l2).
 struct ProximalOptions {
   double l1_regularization_strength = 0.0;
   double l2_regularization_strength = 0.0;
@@ -88,8 +88,8 @@ struct AdagradParameters {
   }
 };
 
-// n = beta2 n + (1 - beta2) g^2, or n += g^2 with beta2 1; s = g / (n + epsilon)^(1 / exponent);
-// m = momentum m + s; w -= lr m, with use_nesterov lr (momentum m + s). Slots
+// n = beta2 n + (1 - beta2) g^2, or n += g^2 if beta2 is 1; s = g / (n + epsilon)^(1 / exponent); m
+// = momentum m + s; w -= lr m, or lr (momentum m + s) with use_nesterov. Slots
 // <table>/AdagradMomentum/Accumulator (n) and <table>/AdagradMomentum/Momentum (m).
 struct AdagradMomentumParameters {
   static constexpr std::string_view kType = "AdagradMomentumParameters";
@@ -135,7 +135,7 @@ struct ProximalAdagradParameters {
 };
 
 // m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2; w -= lr m / sqrt(v + epsilon^2), or
-// lr m / (sqrt(v) + epsilon). Without a correction of the first steps: that is the rate's. Slots
+// lr m / (sqrt(v) + epsilon). There is no bias correction; the learning rate may include it. Slots
 // <table>/Adam/m and <table>/Adam/v.
 struct AdamParameters {
   static constexpr std::string_view kType = "AdamParameters";
@@ -163,10 +163,10 @@ struct AdamParameters {
   }
 };
 
-// McMahan et al. 2013. n' = n + g^2; s = n'^-p - n^-p, p the learning_rate_power; l += g - s w /
-// lr; w = (clamp(l, -l1, l1) - l) / ((n'^-p + beta) / lr + 2 l2). With
-// multiply_linear_by_learning_rate l is lr times that, so that a rate of 0 divides nothing. Slots
-// <table>/Ftrl (n) and <table>/Ftrl_1 (l).
+// FTRL (McMahan et al. 2013): n' = n + g^2; s = n'^-p - n^-p, where p is learning_rate_power; l +=
+// g - s w / lr; w = (clamp(l, -l1, l1) - l) / ((n'^-p + beta) / lr + 2 l2). With
+// multiply_linear_by_learning_rate, l is lr times that, so that a rate of 0 does not cause a
+// division by 0. Slots <table>/Ftrl (n) and <table>/Ftrl_1 (l).
 struct FtrlParameters {
   static constexpr std::string_view kType = "FtrlParameters";
   static constexpr std::string_view kSummary =
@@ -226,7 +226,7 @@ struct ProximalYogiParameters {
   }
 };
 
-// m = momentum m + g; w -= lr m, with use_nesterov lr (g + momentum m). Slot <table>/Momentum.
+// m = momentum m + g; w -= lr m, or lr (g + momentum m) with use_nesterov. Slot <table>/Momentum.
 struct MomentumParameters {
   static constexpr std::string_view kType = "MomentumParameters";
   static constexpr std::string_view kSummary = "keeps a part of a row's last update";
@@ -245,8 +245,8 @@ struct MomentumParameters {
   }
 };
 
-// n += (1 - rho) (g^2 - n), n from 0 on; m = momentum m + lr g / sqrt(n + epsilon); w -= m. Slots
-// <table>/RMSProp/ms (n) and <table>/RMSProp/mom (m).
+// n += (1 - rho) (g^2 - n), starting from n = 0; m = momentum m + lr g / sqrt(n + epsilon); w -= m.
+// Slots <table>/RMSProp/ms (n) and <table>/RMSProp/mom (m).
 struct RMSPropParameters {
   static constexpr std::string_view kType = "RMSPropParameters";
   static constexpr std::string_view kSummary =
@@ -268,11 +268,11 @@ struct RMSPropParameters {
   }
 };
 
-// Not an optimizer but a count: a row of one number is the mean number of steps between those that
-// look it up, whatever its gradient. d = step - h, h the step that did it last; c = min(d,
-// max_delta); w = c where d >= outlier_threshold w, else w (1 - tau) + c tau. The table's
-// learning_rate_fn gives the step. A lookup sees (w / max_delta)^weight_exponent. Slot
-// <table>/FrequencyEstimator (h).
+// Counts instead of optimizing: each row holds one number, the mean number of steps between the
+// steps that look it up, whatever its gradient. d = step - h, where h is the last step that looked
+// it up; c = min(d, max_delta); w = c if d >= outlier_threshold w, otherwise w (1 - tau) + c tau.
+// The table's learning_rate_fn gives the step. A lookup returns (w / max_delta)^weight_exponent.
+// Slot <table>/FrequencyEstimator (h).
 struct FrequencyEstimatorParameters {
   static constexpr std::string_view kType = "FrequencyEstimatorParameters";
   static constexpr std::string_view kSummary =
@@ -300,14 +300,14 @@ using TableOptimizer =
                  ProximalAdagradParameters, AdamParameters, FtrlParameters, ProximalYogiParameters,
                  MomentumParameters, RMSPropParameters, FrequencyEstimatorParameters>;
 
-// The arguments that they have in common; those of FrequencyEstimatorParameters are the defaults.
+// The arguments that the optimizers share; FrequencyEstimatorParameters has none of them and gets
+// the defaults.
 [[nodiscard]] RowOptions RowOptionsOf(const TableOptimizer& optimizer);
 [[nodiscard]] double LearningRateOf(const TableOptimizer& optimizer);
 [[nodiscard]] const Place& PlaceOf(const TableOptimizer& optimizer);
 [[nodiscard]] std::string_view TypeOf(const TableOptimizer& optimizer);
 
-// Throws Error kUsage, in TensorFlow's words, at the optimizer's place for arguments that cannot
-// be.
+// Throws Error kUsage, in TensorFlow's words and at the optimizer's place, for invalid arguments.
 void CheckOptions(const TableOptimizer& optimizer);
 
 }  // namespace tpuest::nn

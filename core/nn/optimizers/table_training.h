@@ -1,7 +1,7 @@
 #pragma once
-// Which variables of a model are embedding tables, and how a step trains them: by their own
-// optimizers, from the gradients of the rows that it looked up. The model's optimizer, its clipping
-// and its averages know nothing of them.
+// Names the variables of a model that are embedding tables. Their own optimizers train them from
+// the gradients of the rows that a step looked up; the model's optimizer, clipping and averages
+// ignore them.
 
 #include <optional>
 #include <string>
@@ -15,19 +15,19 @@ namespace tpuest::nn {
 struct TrainedTable {
   std::string variable;  // [rows, D]
   TableOptimizer optimizer;
-  std::optional<LearningRate> learning_rate;  // nullopt: the optimizer's
+  std::optional<LearningRate> learning_rate;  // nullopt: that of the optimizer
 };
 
 struct TableTraining {
   std::vector<TrainedTable> tables;
-  // What all tables' gradients are multiplied by, a function of global_step.
+  // A factor for all gradients of tables, as a function of global_step.
   std::optional<LearningRate> gradient_multiplier;
-  // A step's gradients move the tables at the end of the step behind it, which has looked them up
-  // before. They wait in variables beside their table: <table>/pending_gradient, whole, and
-  // <table>/pending_rows, 1 for each row that they are of.
+  // True: a step's gradients update the tables at the end of the next step, which has looked up its
+  // rows before. They wait in variables beside their table: <table>/pending_gradient, dense, and
+  // <table>/pending_rows, 1 for each row that has a gradient.
   bool pipelined = false;
 
-  // The table of a variable's name; nullptr: it is none.
+  // The table with this variable name, or nullptr.
   [[nodiscard]] const TrainedTable* Find(const std::string& variable) const;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Sparse gradients as the optimizers' rules for rows take them.
+// Sparse gradients in the form that the optimizers' sparse rules take.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace tpuest::nn {
 
-// Each row of a gradient once: the sum of its values, in their order, and its number. Where the
-// graph runs there are as many as the gradient has values, behind the rows -1: no row.
+// Each row of a gradient once: its number, and the sum of its values in their order. At run time
+// there are as many entries as the gradient has values; unused ones at the end have row number -1.
 struct UniqueRows {
   Value sums;
   Value indices;
@@ -16,11 +16,12 @@ struct UniqueRows {
 
 [[nodiscard]] UniqueRows SumDuplicates(const IndexedSlices& slices);
 
-// The same over all replicas. `table`: whose update alone reads them, or "" (ops::GatherRows).
+// Sums over all replicas. `table` names the table whose update is the only reader of the result, or
+// is "" (ops::GatherRows).
 [[nodiscard]] UniqueRows SumOverReplicas(const IndexedSlices& slices, int replicas,
                                          const std::string& table = "");
 
-// The slices with each row once in each lookup of distinct ids: the values that clipping sees.
+// Returns the slices with each row once per lookup of distinct ids: the values that clipping sees.
 [[nodiscard]] IndexedSlices SumInLookups(const IndexedSlices& slices);
 
 }  // namespace tpuest::nn

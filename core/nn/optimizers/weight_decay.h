@@ -14,7 +14,7 @@ namespace tpuest::nn {
 
 struct WeightDecay {
   std::optional<double> rate;
-  std::optional<double> scale;  // another word for it, that of TensorFlow's l2_regularizer
+  std::optional<double> scale;  // a synonym, as in TensorFlow's l2_regularizer
   std::vector<std::string> exclude = {".*batch_normalization.*", ".*bias"};
 
   template <class V>
@@ -25,11 +25,11 @@ struct WeightDecay {
   }
 };
 
-// The option of a job: a number is a rate, with the default exclusions.
+// The job's option: a number is a rate with the default exclusions.
 using L2WeightDecay = std::variant<double, WeightDecay>;
 
-// The penalty on all trainable variables that are neither excluded nor tables, float32 []; not
-// valid() if there is none. Throws Error kUsage at model.l2_weight_decay for neither or both of
+// Returns the penalty on all trainable variables that are neither excluded nor tables, float32 [];
+// not valid() if there is none. Throws Error kUsage at model.l2_weight_decay for neither or both of
 // rate and scale.
 [[nodiscard]] Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay,
                                     const TableTraining& tables = {});
