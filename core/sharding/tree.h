@@ -1,7 +1,7 @@
 #pragma once
-// Sums over replicas run in one fixed binary tree: neighbours first, (0+1) and (2+3), then pairs of
-// these; an odd one at the end of a level goes up unchanged. So the bits do not depend on who
-// computes which part, and hosts that hold aligned subtrees add theirs alone.
+// Sums over replicas use one fixed binary tree: neighbours first, (0+1) and (2+3), then pairs of
+// these sums; an unpaired sum moves up a level unchanged. So the bits do not depend on which
+// process computes which part, and hosts that hold aligned subtrees can add theirs locally.
 
 #include <span>
 #include <type_traits>
@@ -9,7 +9,7 @@
 
 namespace tpuest {
 
-// values[i] is replica i's; 0 if there are none.
+// values[i] belongs to replica i; returns 0 if there are no values.
 template <class T>
 [[nodiscard]] T TreeSum(std::span<const T> values) {
   static_assert(std::is_floating_point_v<T>);

@@ -1,6 +1,6 @@
 #pragma once
-// The computation of feature columns: graph nodes from features to ids, and from ids to numbers.
-// Strings, tables and hashes are host ops, so they run ahead of the step and go into exports.
+// Computes feature columns: graph nodes from features to ids, and from ids to numbers. Strings,
+// tables and hashes are host ops, so they run before the device step and are exported.
 
 #include <functional>
 #include <map>
@@ -18,22 +18,24 @@ namespace tpuest::nn {
 struct Categories {
   Value ids;      // int64 [B, K]; below 0: absent
   Value weights;  // float32 [B, K]; not valid(): all 1
-  Value there;    // bool [B, K]: there was a value, known or not; not valid(): everywhere
+  // bool [B, K]: true where there was a value, known or not; not valid(): true everywhere
+  Value there;
   int64_t buckets = 0;
-  bool sequence = false;  // values are steps in time
+  bool sequence = false;  // values are time steps
 };
 
-// The rows `ids` of a table [buckets, D] float32, weighed and combined to [B, D]: "sum", "mean"
-// (divided by the weights' sum) or "sqrtn" (by the root of their squares' sum); zeros where there
-// is none. As tf.nn.safe_embedding_lookup_sparse has it, mean and sqrtn leave out weights that are
-// not positive; of a sequence the mean over its steps. Rows longer than max_norm are shortened.
+// How the rows `ids` of a table [buckets, D] float32 are weighted and combined to [B, D]: "sum",
+// "mean" (divided by the sum of the weights) or "sqrtn" (divided by the root of the sum of their
+// squares); zeros if an example has no value. As in tf.nn.safe_embedding_lookup_sparse, mean and
+// sqrtn ignore weights that are not positive. For a sequence the result is the mean over its steps.
+// Rows longer than max_norm are shortened to it.
 struct Combination {
   std::string combiner = "sum";
   std::optional<double> max_norm;
-  bool trains = false;  // the gradient is asked for: it has TensorFlow's rows
-  // The gradient has the rows that some example has, and no other, as a TPU's have.
+  bool trains = false;  // a gradient will be taken; it has the rows that TensorFlow's has
+  // The gradient contains only the rows that an example uses, as on a TPU.
   bool present_rows = false;
-  const TableStart* start = nullptr;  // of a table whose rows may be kept (table_rows.h)
+  const TableStart* start = nullptr;  // for a table that may be kept by rows (table_rows.h)
 };
 [[nodiscard]] Value CombinedRows(const Variable& table, const Categories& categories,
                                  const Combination& combination);
@@ -44,9 +46,9 @@ struct Combination {
 // The columns of one batch. Each is computed once, however many columns and models use it.
 class ColumnValues {
  public:
-  // layers, columns and features outlive it. `present`, bool [B, K] by feature, tells the values of
-  // lists from what fills them up; a feature without is dense. On a TPU gradients of tables have
-  // the rows that are there alone.
+  // layers, columns and features outlive it. `present`, bool [B, K] by feature, marks the values of
+  // lists, as opposed to padding; a feature without an entry is dense. On a TPU, gradients of
+  // tables contain only the rows that an example uses.
   ColumnValues(LayerContext& layers, const ColumnSet& columns,
                const std::map<std::string, Value>& features,
                std::map<std::string, Value> present = {}, bool on_tpu = false)
@@ -56,13 +58,13 @@ class ColumnValues {
         present_(std::move(present)),
         on_tpu_(on_tpu) {}
 
-  // A categorical column by the job's name. Throws Error kUsage, in TensorFlow's words, at the
-  // column's place: the feature is not there, or of another dtype or rank.
+  // Returns a categorical column by the job's name. Throws Error kUsage, in TensorFlow's words and
+  // at the column's place, if the feature is missing or has another dtype or rank.
   const Categories& CategoriesOf(const std::string& job_name);
-  // A dense column as float32 [B, n]. Variables of embeddings are
-  // "<scope>/<column>/embedding_weights". Throws Error kUsage as above.
+  // Returns a dense column as float32 [B, n]. Variables of embeddings are
+  // "<scope>/<column>/embedding_weights". Throws as CategoriesOf does.
   [[nodiscard]] Value DenseOf(const ColumnRef& column, const std::string& scope);
-  // The value of build(), which is what the column gives a model; recorded in the graph as
+  // Returns build()'s value, the column's contribution to a model, and records it in the graph as
   // "<scope>/<column>".
   [[nodiscard]] Value Record(const ColumnRef& column, const std::string& scope,
                              const std::function<Value()>& build);
@@ -74,12 +76,12 @@ class ColumnValues {
   struct Categorize;
   struct Densify;
   [[nodiscard]] Value Feature(const std::string& key) const;
-  // The feature as a list an example: [B, K], strings or int64.
+  // Returns the feature as one list per example: [B, K], strings or int64.
   [[nodiscard]] Value Lists(const std::string& key, DType dtype) const;
-  // True where a feature's values [B, K] are there. Of dense input "" and -1 are absent, as
-  // TensorFlow's columns take it; lists say themselves how long they are.
+  // True where a feature has a value, [B, K]. In dense input "" and -1 are absent, as in
+  // TensorFlow's columns; lists carry their own lengths.
   [[nodiscard]] Value Present(const std::string& key, Value values) const;
-  // A numeric column's values [B, n].
+  // Returns a numeric column's values [B, n].
   [[nodiscard]] Value Numbers(const NumericColumn& column) const;
   [[nodiscard]] Value MeanOverSteps(const SequenceNumericColumn& column) const;
   [[nodiscard]] Value Indicator(const Categories& categories) const;

@@ -10,18 +10,20 @@
 
 namespace tpuest::nn {
 
-// tf.estimator's DNN logits: dense(activation) for each of hidden_units, then dense without one.
+// tf.estimator's DNN logits: dense(activation) for each of hidden_units, then dense without an
+// activation.
 struct DnnModel {
-  std::vector<ColumnRef> columns;  // dense ones
+  std::vector<ColumnRef> columns;  // dense columns
   std::vector<int64_t> hidden_units;
   std::string activation = "relu";
-  std::optional<double> dropout;  // fraction of a hidden layer's outputs, in training
-  bool batch_norm = false;        // behind each hidden layer, momentum 0.999
-  int64_t units = 1;              // logits
+  // fraction of a hidden layer's outputs that is dropped in training
+  std::optional<double> dropout;
+  bool batch_norm = false;  // after each hidden layer, with momentum 0.999
+  int64_t units = 1;        // number of logits
   std::string scope = "dnn";
 
-  // The logits, float32 [B, units]. Variables "<scope>/hiddenlayer_<i>/..." and
-  // "<scope>/logits/...". Summaries: the outputs of the hidden layers, behind dropout and batch
+  // Returns the logits, float32 [B, units]. Variables "<scope>/hiddenlayer_<i>/..." and
+  // "<scope>/logits/...". Summaries: the outputs of the hidden layers, after dropout and batch
   // normalization, and the logits.
   [[nodiscard]] Value Logits(ColumnValues& values, Summaries& summaries) const;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// TPUEstimator's embedding_config_spec: which tables of a model are trained by optimizers of their
-// own, on rows (optimizers/table_updates.h). They are those of feature columns, or tables that the
-// job names beside the features that look them up.
+// TPUEstimator's embedding_config_spec: the tables of a model that their own optimizers train by
+// rows (optimizers/table_updates.h). They belong to feature columns, or the job names them together
+// with the features that look them up.
 
 #include <map>
 #include <optional>
@@ -15,9 +15,9 @@
 
 namespace tpuest::nn {
 
-// A feature of whole numbers that looks up a table: the model gets its rows, combined to [B, D], in
-// its place; with max_sequence_length the first steps' rows one by one, [B, steps, D], zeros behind
-// them, and <feature>_seq_length_, how many there are.
+// An integer feature that looks up a table. It is replaced by the table's rows, combined to [B, D].
+// With max_sequence_length it is replaced by the rows of its first steps, [B, steps, D], padded
+// with zeros, and <feature>_seq_length_, the number of these rows.
 struct FeatureConfig {
   std::string table_id;
   int64_t max_sequence_length = 0;
@@ -99,29 +99,30 @@ struct EmbeddingConfigSpec {
   [[nodiscard]] bool names_tables() const { return !table_to_config_dict.empty(); }
 };
 
-// True for the columns whose tables a spec trains.
+// True for a column whose table a spec trains.
 [[nodiscard]] bool IsTable(const FeatureColumn& column);
 
-// What of a job bears on its spec.
+// The parts of a job that a spec depends on.
 struct SpecContext {
   const ColumnSet& columns;
   bool use_tpu = true;
   bool eval_on_tpu = true;
-  // The columns that the model takes; nullopt: it takes none.
+  // The columns that the model takes; nullopt if it takes none.
   std::optional<std::vector<ColumnRef>> used;
 };
 
-// The faults of a spec, in TensorFlow's words where it has some, each with the key it is of.
+// Returns the faults of a spec, each with its key, in TensorFlow's words if it has an error for the
+// case.
 [[nodiscard]] std::vector<Fault> CheckSpec(const EmbeddingConfigSpec& spec,
                                            const SpecContext& context);
 
-// The tables of a graph that a spec trains by their own optimizers, as on a TPU. Throws Error
-// kUsage for a column that the graph has no table of.
+// Returns the tables of a graph that a spec trains by their own optimizers, as on a TPU. Throws
+// Error kUsage for a column whose table is not in the graph.
 [[nodiscard]] TableTraining TablesOf(const EmbeddingConfigSpec& spec, const ColumnSet& columns,
                                      const Graph& graph);
 
-// Says of the tables that a graph has of a spec that it reads some rows of them
-// (Variable::by_rows): for graphs that do not train.
+// Marks the graph's tables that belong to a spec as read by rows (Variable::by_rows), for graphs
+// that do not train.
 void KeepTablesByRows(const EmbeddingConfigSpec& spec, const ColumnSet& columns, Graph& graph);
 
 }  // namespace tpuest::nn

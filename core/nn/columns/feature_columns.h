@@ -1,7 +1,7 @@
 #pragma once
 // The feature columns of tf.feature_column, with their arguments and defaults. A job names its
-// columns; columns and models speak of each other by these names. What a column means stands in
-// column_set.h, what it computes in column_values.h.
+// columns; columns and models refer to each other by these names. column_set.h derives what a
+// column means, and column_values.h computes it.
 
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@
 
 namespace tpuest::nn {
 
-// A shape: one size, or one an axis.
+// A shape: one size, or one size per axis.
 using ColumnShape = std::variant<int64_t, std::vector<int64_t>>;
 using NumberOrList = std::variant<double, std::vector<double>>;
 
@@ -55,7 +55,7 @@ struct MinMax {
   }
 };
 
-// A formula is of `x`, the column's numbers [batch] + shape, and keeps their shape.
+// A formula of `x`, the column's numbers [batch] + shape; the result has the same shape.
 using Normalizer = std::variant<Formula, ZScore, MinMax>;
 
 inline constexpr std::string_view kNormalizerHelp =
@@ -87,8 +87,8 @@ struct NumericColumn {
   }
 };
 
-// The mean over steps of lists of numbers [B, any], NaN where a list has ended, in steps of
-// `shape`.
+// The mean over the steps of lists of numbers [B, any], in steps of `shape`; NaN marks the end of a
+// list.
 struct SequenceNumericColumn {
   static constexpr std::string_view kType = "sequence_numeric_column";
   static constexpr std::string_view kSummary = "numbers as steps of a sequence";
@@ -107,7 +107,7 @@ struct SequenceNumericColumn {
   }
 };
 
-// The number of the interval (-inf, b0), [b0, b1), ..., [bn, inf) that a number is in.
+// The index of the interval (-inf, b0), [b0, b1), ..., [bn, inf) that contains a number.
 struct BucketizedColumn {
   static constexpr std::string_view kType = "bucketized_column";
   static constexpr std::string_view kSummary = "the bucket of a number, between boundaries";
@@ -124,11 +124,11 @@ struct BucketizedColumn {
 };
 
 // ---- categories ---------------------------------------------------------------------------------
-// Strings or whole numbers [B], [B, 1] or [B, any]; "" and -1 are absent. The sequence_ ones keep
-// their order as steps in time.
+// Strings or integers [B], [B, 1] or [B, any]; "" and -1 are absent. The sequence_ columns keep
+// their order as time steps.
 
-// The position of the value in a list; default_value, or one of num_oov_buckets by hash, for other
-// values.
+// The position of the value in a list; other values get default_value, or one of num_oov_buckets by
+// hash.
 template <bool sequence>
 struct VocabularyListColumnOf {
   static constexpr std::string_view kType = sequence
@@ -145,7 +145,7 @@ struct VocabularyListColumnOf {
   int64_t num_oov_buckets = 0;
   Place place;
 
-  // True if the feature holds strings: by dtype, or else by the list.
+  // True if the feature holds strings: decided by dtype or, without one, by the list.
   [[nodiscard]] bool is_text() const {
     if (dtype) return *dtype == "string";
     return vocabulary_list.empty() || std::holds_alternative<std::string>(vocabulary_list[0]);
@@ -166,7 +166,7 @@ struct VocabularyListColumnOf {
   }
 };
 
-// The position of the value in a file that has a value a line; otherwise the same.
+// The position of the value in a file with one value per line; otherwise as VocabularyListColumnOf.
 template <bool sequence>
 struct VocabularyFileColumnOf {
   static constexpr std::string_view kType = sequence
@@ -254,7 +254,7 @@ using SequenceVocabularyFileColumn = VocabularyFileColumnOf<true>;
 using SequenceHashBucketColumn = HashBucketColumnOf<true>;
 using SequenceIdentityColumn = IdentityColumnOf<true>;
 
-// A category with a weight a value, from another feature of the same shape.
+// A category with one weight per value, from another feature of the same shape.
 struct WeightedCategoricalColumn {
   static constexpr std::string_view kType = "weighted_categorical_column";
   static constexpr std::string_view kSummary = "categories weighted by another feature";
@@ -274,8 +274,8 @@ struct WeightedCategoricalColumn {
 };
 
 // Every combination of its keys' values, by FingerprintCat64 modulo hash_bucket_size. A key is a
-// feature of strings or numbers (which are cut to whole ones), or a categorical column but a hashed
-// one; the name of a column that reads the feature of that name means the feature.
+// feature of strings or numbers (which are truncated to integers), or a categorical column that is
+// not hashed; the name of a column that reads the feature of that name means the feature.
 struct CrossedColumn {
   static constexpr std::string_view kType = "crossed_column";
   static constexpr std::string_view kSummary =
@@ -295,7 +295,7 @@ struct CrossedColumn {
 
 // ---- categories as numbers ----------------------------------------------------------------------
 
-// The number of times that each category is there, or its weights' sum: [B, buckets].
+// The number of times that each category occurs, or the sum of its weights: [B, buckets].
 struct IndicatorColumn {
   static constexpr std::string_view kType = "indicator_column";
   static constexpr std::string_view kSummary =
@@ -321,7 +321,7 @@ struct EmbeddingOptions {
   std::optional<double> max_norm;
   bool trainable = true;
 
-  // Those that a TPU's embeddings take too.
+  // The arguments that a TPU's embeddings also take.
   template <class V>
   void VisitTable(V& v) {
     v("dimension", dimension, {.help = "width of each category's vector", .required = true});
@@ -338,7 +338,7 @@ struct EmbeddingOptions {
   }
 };
 
-// A learned row of numbers a category, combined: [B, dimension]; zeros where there is none.
+// A trained row of numbers per category, combined to [B, dimension]; zeros if there is no category.
 struct EmbeddingColumn {
   static constexpr std::string_view kType = "embedding_column";
   static constexpr std::string_view kSummary = "a trained vector per category";
@@ -353,7 +353,7 @@ struct EmbeddingColumn {
   }
 };
 
-// Several columns over one table of rows: stands for as many columns as it has categorical ones.
+// Several columns that share one table: stands for as many columns as it has categorical ones.
 struct SharedEmbeddingColumns {
   static constexpr std::string_view kType = "shared_embedding_columns";
   static constexpr std::string_view kSummary = "one table of trained vectors for several columns";
@@ -374,12 +374,12 @@ struct SharedEmbeddingColumns {
 };
 
 // ---- categories as rows of a TPU's tables -------------------------------------------------------
-// Embeddings that embedding_config_spec trains by an optimizer of their own where use_tpu is true
-// (embedding_config.h). Elsewhere they are core columns, trained as the model is.
+// Embeddings that embedding_config_spec trains by their own optimizers if use_tpu is true
+// (embedding_config.h). Otherwise they are core columns, trained like the rest of the model.
 
 inline constexpr std::string_view kTensorCore = "tpu_tensor_core";
 
-// The arguments that both kinds take behind those of the table.
+// The arguments that both kinds have after those of the table.
 struct TableLookup {
   std::optional<LearningRate> learning_rate_fn;
   std::optional<std::string> embedding_lookup_device;

@@ -1,5 +1,5 @@
 #pragma once
-// The linear model of tf.feature_column: logits = sum over columns of what they weigh, and a bias.
+// The linear model of tf.feature_column: logits = the sum of the weighted columns, plus a bias.
 
 #include <string>
 #include <vector>
@@ -9,16 +9,17 @@
 
 namespace tpuest::nn {
 
-// tf.feature_column.linear_model, with the variables' names of tf.estimator's LinearClassifier.
+// tf.feature_column.linear_model, with the variable names of tf.estimator's LinearClassifier.
 struct LinearModel {
   std::vector<ColumnRef> columns;
-  int64_t units = 1;                    // logits
-  std::string sparse_combiner = "sum";  // of an example's values of a categorical column
+  int64_t units = 1;  // number of logits
+  // how the values of a categorical column combine in an example
+  std::string sparse_combiner = "sum";
   std::string scope = "linear/linear_model";
 
-  // The logits, float32 [B, units]. Variables "<scope>/<column>/weights" [ids or numbers, units]
-  // and "<scope>/bias_weights" [units], zeros at first. Summaries: bias, a histogram if there are
-  // several, and fraction_of_zero_weights, both of the variables alone.
+  // Returns the logits, float32 [B, units]. Variables "<scope>/<column>/weights" [ids or numbers,
+  // units] and "<scope>/bias_weights" [units], initially zeros. Summaries: bias (a histogram if
+  // there are several units) and fraction_of_zero_weights, computed from the variables only.
   [[nodiscard]] Value Logits(ColumnValues& values, Summaries& summaries) const;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// A numeric column's normalizer_fn. Seen only by core/nn/columns.
+// A numeric column's normalizer_fn. Private to core/nn/columns.
 
 #include <optional>
 
@@ -8,9 +8,9 @@
 
 namespace tpuest::nn {
 
-// The numbers x, float32 [B, ...], as the normalizer makes them; x where there is none. A formula
-// names them `x`. Throws Error kUsage, at the formula, where it gives something else than float32
-// of x's shape.
+// Returns the numbers x, float32 [B, ...], normalized; x itself if there is no normalizer. A
+// formula calls them `x`. Throws Error kUsage, at the formula, if its result is not float32 of x's
+// shape.
 [[nodiscard]] Value Normalized(Value x, const std::optional<Normalizer>& normalizer);
 
 }  // namespace tpuest::nn

@@ -1,10 +1,10 @@
 #pragma once
-// Rows of a table, and of one of which a graph has those alone that were written: what a checkpoint
-// has of a table that is kept by rows, in an export.
+// Rows of a table of which a graph may contain only the materialized rows: the form in which an
+// export saves a table that is kept by rows.
 //
-//   <table>        float32 [n, D]  the rows that were written
-//   <table>-keys   int64 [n]       their numbers, the smallest first
-//   <table>-seed   a constant      tf_random_seed, by which the others are drawn
+//   <table>        float32 [n, D]  the materialized rows
+//   <table>-keys   int64 [n]       their row numbers in ascending order
+//   <table>-seed   a constant      tf_random_seed, which generates the initial values of all others
 
 #include <cstdint>
 #include <string>
@@ -14,20 +14,20 @@
 
 namespace tpuest::nn {
 
-// What the whole of a table begins with.
+// The initial values of a whole table.
 struct TableStart {
   Shape shape;
   Initializer initializer;
-  std::string scope = {};  // in which the graph that trains makes the table: what is drawn has its
-                           // name
+  // The scope in which the training graph makes the table; it is part of the random seed.
+  std::string scope = {};
 };
 
-// Makes these variables, n > 0.
+// Makes these variables; n must be greater than 0.
 void AddWrittenRows(Graph& graph, const std::string& table, int64_t n, int64_t width,
                     uint64_t seed);
 
-// Rows `ids` [...] of a table, [..., D]. Error kUsage where those that were not written cannot be
-// drawn by ops that TensorFlow has.
+// Returns rows `ids` [...] of a table, [..., D]. Throws Error kUsage if ops that TensorFlow has
+// cannot generate the initial values of the other rows.
 [[nodiscard]] Value TableRows(const Variable& table, const TableStart& start, Value ids);
 
 }  // namespace tpuest::nn

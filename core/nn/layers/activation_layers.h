@@ -1,6 +1,6 @@
 #pragma once
-// Activations as layers of their own, element by element but for softmax: Keras' Activation, ReLU,
-// LeakyReLU, ELU, PReLU, Softmax and ThresholdedReLU.
+// Activations as layers, element by element except softmax: Keras' Activation, ReLU, LeakyReLU,
+// ELU, PReLU, Softmax and ThresholdedReLU.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tpuest::nn {
 
-// An activation by name; the shape stays.
+// An activation by name; keeps the shape.
 struct ActivationLayer {
   static constexpr std::string_view kType = "activation";
   static constexpr std::string_view kSummary = "applies a function to each value, by name";
@@ -33,7 +33,8 @@ struct ActivationLayer {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// max_value where x >= max_value, x from threshold on, and negative_slope * (x - threshold) below.
+// max_value for x >= max_value, x from threshold to max_value, and negative_slope * (x - threshold)
+// below threshold.
 struct ReLU {
   static constexpr std::string_view kType = "re_lu";
   static constexpr std::string_view kSummary =
@@ -57,7 +58,7 @@ struct ReLU {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// x where it is positive, else alpha * x; Keras 3 calls alpha negative_slope.
+// x if x is positive, otherwise alpha * x; Keras 3 calls alpha negative_slope.
 struct LeakyReLU {
   static constexpr std::string_view kType = "leaky_re_lu";
   static constexpr std::string_view kSummary = "x above 0, alpha * x below";
@@ -78,7 +79,7 @@ struct LeakyReLU {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// x where it is positive, else alpha * (exp(x) - 1) (Clevert et al. 2016).
+// x if x is positive, otherwise alpha * (exp(x) - 1) (Clevert et al. 2016).
 struct ELU {
   static constexpr std::string_view kType = "elu";
   static constexpr std::string_view kSummary = "x above 0, alpha * (exp(x) - 1) below";
@@ -97,8 +98,8 @@ struct ELU {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// x where it is positive, else alpha * x with an alpha that is learned (He et al. 2015). Variable
-// alpha, of an example's shape with 1 on shared_axes.
+// x if x is positive, otherwise alpha * x with a trained alpha (He et al. 2015). Variable alpha, of
+// an example's shape with size 1 on shared_axes.
 struct PReLU {
   static constexpr std::string_view kType = "p_re_lu";
   static constexpr std::string_view kSummary = "x above 0; below 0, x times a trained slope";
@@ -124,7 +125,7 @@ struct PReLU {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// exp(x) over its sum along the axes.
+// exp(x) divided by its sum along the axes.
 struct SoftmaxLayer {
   static constexpr std::string_view kType = "softmax";
   static constexpr std::string_view kSummary =
@@ -144,7 +145,7 @@ struct SoftmaxLayer {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// x where it is above theta, else 0.
+// x if x is greater than theta, otherwise 0.
 struct ThresholdedReLU {
   static constexpr std::string_view kType = "thresholded_re_lu";
   static constexpr std::string_view kSummary = "x above theta, 0 below";

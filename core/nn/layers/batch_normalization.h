@@ -1,5 +1,5 @@
 #pragma once
-// Batch normalisation over all axes but the last: tf.layers.batch_normalization.
+// Batch normalization over all axes except the channels: tf.layers.batch_normalization.
 
 #include <cstdint>
 #include <string>
@@ -11,13 +11,13 @@
 namespace tpuest::nn {
 
 // Normalizes x [batch, ..., channels] (Ioffe & Szegedy 2015); the channels may be on another axis.
-// In training by the statistics of the replica's batch, or of all replicas' (synchronized); the
-// moving averages follow them, moving -= (moving - batch) * (1 - momentum), with the batch
-// statistics averaged over replicas. Otherwise, and where gamma and beta are not trained, by the
-// moving averages. Variables gamma, beta, moving_mean, moving_variance [channels]. As in
-// TensorFlow, the moving variance of an image [batch, height, width, channels] follows the unbiased
-// variance, that of other ranks and of synchronized ones the biased one. Apply throws Error kUsage
-// for another rank.
+// Training uses the statistics of the replica's batch, or of all replicas' batches (synchronized).
+// The moving averages follow them, moving -= (moving - batch) * (1 - momentum), with the batch
+// statistics averaged over replicas. Outside training, and if gamma and beta are not trained, the
+// layer uses the moving averages. Variables gamma, beta, moving_mean, moving_variance [channels].
+// As in TensorFlow, the moving variance of an image [batch, height, width, channels] follows the
+// unbiased variance, but that of other ranks and of synchronized layers the biased one. Apply
+// throws Error kUsage for another rank.
 struct BatchNormalization {
   static constexpr std::string_view kType = "batch_normalization";
   static constexpr std::string_view kSummary =

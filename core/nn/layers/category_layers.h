@@ -1,11 +1,12 @@
 #pragma once
-// Keras' layers that make categories of words and numbers, and numbers of categories. Each gives
-// the numbers of its categories, int64 in the shape of its input, or by `output_mode`
-//   one_hot    a row each: of [batch] and [batch, 1] [batch, depth], of [batch, K] [batch, K,
-//   depth] multi_hot  of lists [batch, K] a row [batch, depth]: 1 where a category is among them
-//   count      the same, how often it is among them
-//   tf_idf     the same, each count times the category's weight
-// What they learn from data in Keras (adapt) is an argument here.
+// Keras' layers that turn words and numbers into category numbers, and category numbers into
+// vectors. Each returns category numbers, int64 in the shape of its input, or by `output_mode`
+//   one_hot    one row each: [batch] and [batch, 1] -> [batch, depth],
+//              [batch, K] -> [batch, K, depth]
+//   multi_hot  one row per list: [batch, K] -> [batch, depth], 1 for categories in the list
+//   count      the same, with the number of times each category occurs
+//   tf_idf     the same, with each count times the category's weight
+// What these layers learn from data in Keras (adapt) is an argument here.
 
 #include <cstdint>
 #include <optional>
@@ -22,11 +23,11 @@ inline constexpr std::string_view kEncodingHelp =
     "`int` returns category numbers; other modes return rows with one column per category";
 
 // ---- vocabularies -------------------------------------------------------------------------------
-// The numbers of words: first, of mode int, 0 for mask_token where there is one; then those of
-// words that are not known; then the vocabulary's in their order. A vocabulary may begin with what
-// the first ones stand for, as get_vocabulary gives it.
+// The numbers of words: in mode int, 0 stands for mask_token if there is one; then come the numbers
+// of unknown words, then those of the vocabulary in its order. As in get_vocabulary's result, a
+// vocabulary may begin with the tokens that stand for mask and unknown words.
 
-// Visits what both lookups have but for their vocabularies and tokens.
+// Visits the arguments that both lookups have besides their vocabularies and tokens.
 template <class V, class Layer>
 void VisitLookup(V& v, Layer& layer, std::string_view name) {
   v("vocabulary_file", layer.vocabulary_file,
@@ -104,8 +105,8 @@ struct IntegerLookup {
 
 // ---- without a vocabulary -----------------------------------------------------------------------
 
-// Fingerprint64 of a word, or of a number in decimal, modulo num_bins; with a salt its SipHash-2-4.
-// With a mask_value 0 is its number, and the others have those from 1 on.
+// Fingerprint64 of a word, or of a number in decimal, modulo num_bins; with a salt, SipHash-2-4.
+// With a mask_value, that value gets number 0 and all others start at 1.
 struct Hashing {
   static constexpr std::string_view kType = "hashing";
   static constexpr std::string_view kSummary = "maps words and integers to numbers by hash";
@@ -134,7 +135,7 @@ struct Hashing {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// The number of boundaries that are not above x.
+// The number of boundaries that are at most x.
 struct Discretization {
   static constexpr std::string_view kType = "discretization";
   static constexpr std::string_view kSummary = "maps numbers to the index of their range";
@@ -158,8 +159,8 @@ struct Discretization {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// A number outside [0, num_tokens) is an Error kData when it is computed. A second input weighs
-// what is counted, in the shape of the first.
+// A number outside [0, num_tokens) causes an Error kData when it is computed. A second input, of
+// the first one's shape, weights the counts.
 struct CategoryEncoding {
   static constexpr std::string_view kType = "category_encoding";
   static constexpr std::string_view kSummary =
@@ -183,7 +184,8 @@ struct CategoryEncoding {
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& inputs) const;
 };
 
-// tf.sparse.cross_hashed of words and integers, one each an example, in the order of its inputs.
+// tf.sparse.cross_hashed of words and integers, one per example and input, in the order of the
+// inputs.
 struct HashedCrossing {
   static constexpr std::string_view kType = "hashed_crossing";
   static constexpr std::string_view kSummary = "maps combinations of categories to numbers by hash";

@@ -60,7 +60,7 @@ struct LayerWords {
 // A convolution [batch, ..., channels] -> [batch, ..., filters] over one to three axes (steps;
 // height and width; depth, height and width), as tf.nn.conv1d, conv2d and conv3d, then bias and
 // activation. Variables kernel [..., channels / groups, filters], bias [filters]. Padding "causal"
-// of one axis: no step sees a later one.
+// of one axis: no step depends on later steps.
 template <int axes>
 struct Conv {
   static constexpr std::string_view kType = ConvWords(axes).type;
@@ -102,7 +102,7 @@ struct Conv {
 using Conv1D = Conv<1>;
 using Conv2D = Conv<2>;
 using Conv3D = Conv<3>;
-// Each is defined by itself.
+// Specialized in conv_layers.cpp.
 template <>
 Value Conv<1>::Apply(LayerContext& context, Value x) const;
 template <>
@@ -120,7 +120,7 @@ Value Conv<3>::Apply(LayerContext& context, Value x) const;
   return kWords[axes - 1];
 }
 
-// A convolution of each channel by depth_multiplier filters of its own (tf.nn.depthwise_conv2d),
+// A convolution of each channel by its own depth_multiplier filters (tf.nn.depthwise_conv2d),
 // over steps or over height and width. Variables depthwise_kernel [..., channels,
 // depth_multiplier], bias [channels * depth_multiplier].
 template <int axes>
@@ -168,7 +168,7 @@ struct DepthwiseConv {
 };
 using DepthwiseConv1D = DepthwiseConv<1>;
 using DepthwiseConv2D = DepthwiseConv<2>;
-// Each is defined by itself.
+// Specialized in conv_layers.cpp.
 template <>
 Value DepthwiseConv<1>::Apply(LayerContext& context, Value x) const;
 template <>
@@ -245,19 +245,19 @@ struct SeparableConv {
 };
 using SeparableConv1D = SeparableConv<1>;
 using SeparableConv2D = SeparableConv<2>;
-// Each is defined by itself.
+// Specialized in conv_layers.cpp.
 template <>
 Value SeparableConv<1>::Apply(LayerContext& context, Value x) const;
 template <>
 Value SeparableConv<2>::Apply(LayerContext& context, Value x) const;
 
-// The transpose of a convolution over one to three axes (tf.nn.conv1d_transpose and its kind):
-// [batch, ..., channels] -> [batch, ..., filters], `strides` times as long with padding same, at
-// least as long as the kernel with valid; or as long as output_padding, below strides, makes it:
-// (length - 1) * strides + kernel + output_padding, less twice half the kernel if same. A kernel of
-// dilation_rate d counts as (kernel - 1) * d + 1; there are strides or a dilation, as in Keras, and
-// none over three axes. Then bias and activation. Variables kernel [..., filters, channels], bias
-// [filters].
+// The transpose of a convolution over one to three axes (tf.nn.conv1d_transpose, conv2d_transpose,
+// conv3d_transpose): [batch, ..., channels] -> [batch, ..., filters], then bias and activation. The
+// result is `strides` times as long with padding same, and at least as long as the kernel with
+// valid; or output_padding, below strides, sets its length: (length - 1) * strides + kernel +
+// output_padding, less twice half the kernel if same. A kernel of dilation_rate d counts as (kernel
+// - 1) * d + 1. As in Keras, strides and dilation exclude each other, and three axes allow no
+// dilation. Variables kernel [..., filters, channels], bias [filters].
 [[nodiscard]] constexpr LayerWords TransposedWords(int axes) {
   constexpr std::string_view kSummary = "transposed convolution, which enlarges its input";
   constexpr LayerWords kWords[] = {
@@ -280,7 +280,7 @@ struct TransposedConv {
   Sides strides = 1;
   std::string padding = "valid";
   std::optional<std::variant<int64_t, std::vector<int64_t>>> output_padding;
-  Sides dilation_rate = 1;  // of one or two axes
+  Sides dilation_rate = 1;  // for one or two axes
   std::optional<std::string> activation;
   bool use_bias = true;
   Initializer kernel_initializer = GlorotUniform{};

@@ -1,5 +1,5 @@
 #pragma once
-// Fully connected layer: tf.layers.dense.
+// A fully connected layer: tf.layers.dense.
 
 #include <array>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tpuest::nn {
 
-// A fully connected layer: y = activation(x kernel + bias) over the last axis: x [..., n] -> [...,
-// units]. Variables kernel [n, units], bias [units].
+// y = activation(x kernel + bias) over the last axis: x [..., n] -> [..., units]. Variables kernel
+// [n, units], bias [units].
 struct Dense {
   static constexpr std::string_view kType = "dense";
   static constexpr std::string_view kSummary =

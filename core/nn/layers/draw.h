@@ -1,6 +1,6 @@
 #pragma once
-// What layers draw at random in training: a function of (run's seed, layer's name, global step,
-// element of the global batch), or, for a layer with a seed of its own, of that in place of the
+// Random numbers of layers in training: a function of the run's seed, the layer's name, the global
+// step and the element of the global batch; a layer with its own seed uses that instead of its
 // name.
 
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace tpuest::nn {
 
-// Layers with one seed draw the same numbers in a run; nullopt: numbers of the layer's own.
+// Layers with the same seed draw the same numbers in a run; nullopt: the layer's name makes them
+// differ.
 using Seed = std::optional<int64_t>;
 
 template <class V, class Layer>
@@ -20,8 +21,8 @@ void VisitSeed(V& v, Layer& layer) {
              "masks of one shape; `null` gives each layer its own; both depend on tf_random_seed"});
 }
 
-// float32 of x's shape: uniform in [0, 1), or normal of mean 0 and variance 1. `draw` numbers the
-// draws of one layer, so that they differ.
+// Returns float32 of x's shape: uniform in [0, 1), or normal with mean 0 and variance 1. `draw`
+// numbers the draws of one layer, so that they differ.
 [[nodiscard]] Value DrawUniform(Value like, const Seed& seed, int64_t draw = 0);
 [[nodiscard]] Value DrawNormal(Value like, const Seed& seed);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of a table by their numbers: Keras' Embedding.
+// Looks up rows of a table by number: Keras' Embedding.
 
 #include <cstdint>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tpuest::nn {
 
-// The rows of `embeddings` [input_dim, output_dim] that integers [...] name: [..., output_dim].
-// Numbers that are no integers are cut to int32.
+// Returns the rows of `embeddings` [input_dim, output_dim] that integers [...] name: [...,
+// output_dim]. Other numbers are truncated to int32.
 struct Embedding {
   static constexpr std::string_view kType = "embedding";
   static constexpr std::string_view kSummary = "a trained vector per number";

@@ -1,7 +1,8 @@
 #pragma once
-// Keras' layers over images [batch, height, width, channels] in other sizes, and those that change
-// each image at random in training. What they draw is a function of (run's seed, layer's name,
-// global step, image of the global batch); elsewhere they give the image as it is.
+// Keras' layers that resize and crop images [batch, height, width, channels], and layers that
+// change each image at random in training. Their random numbers are a function of the run's seed,
+// the layer's name, the global step and the image of the global batch; outside training they return
+// the image unchanged.
 
 #include <cstdint>
 #include <optional>
@@ -15,15 +16,15 @@
 
 namespace tpuest::nn {
 
-// Visits height and width of what a layer gives.
+// Visits the height and width of a layer's result.
 template <class V, class Layer>
 void VisitTarget(V& v, Layer& layer) {
   v("height", layer.height, {.help = "height of the result", .required = true});
   v("width", layer.width, {.help = "width of the result", .required = true});
 }
 
-// tf.image.resize: the whole image, or the largest part about its middle that has the result's
-// aspect ratio.
+// tf.image.resize of the whole image, or of its largest central part that has the result's aspect
+// ratio.
 struct Resizing {
   static constexpr std::string_view kType = "resizing";
   static constexpr std::string_view kSummary = "resizes images";
@@ -52,7 +53,7 @@ struct Resizing {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// The middle of an image; of a smaller one all, resized as crop_to_aspect_ratio does.
+// The central part of an image; a smaller image is resized as with crop_to_aspect_ratio.
 struct CenterCrop {
   static constexpr std::string_view kType = "center_crop";
   static constexpr std::string_view kSummary = "cuts out the middle of each image";
@@ -72,8 +73,8 @@ struct CenterCrop {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// A part of each image, anywhere in it; in evaluation, and of a smaller image, all of it, resized
-// as crop_to_aspect_ratio does.
+// A part of each image at a random position; outside training, and for a smaller image, the whole
+// image is resized as with crop_to_aspect_ratio.
 struct RandomCrop {
   static constexpr std::string_view kType = "random_crop";
   static constexpr std::string_view kSummary =
@@ -97,7 +98,7 @@ struct RandomCrop {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Turns half of the images about, left to right, upside down, or both by themselves.
+// Flips half of the images: left to right, upside down, or both independently.
 struct RandomFlip {
   static constexpr std::string_view kType = "random_flip";
   static constexpr std::string_view kSummary = "mirrors images at random in training";
@@ -124,7 +125,7 @@ struct RandomFlip {
 // From -number to number, or [from, to].
 using Factor = std::variant<double, std::vector<double>>;
 
-// Visits what all layers have that move pixels.
+// Visits the arguments that all layers have that move pixels.
 template <class V, class Layer>
 void VisitFilling(V& v, Layer& layer) {
   v("fill_mode", layer.fill_mode,
@@ -135,7 +136,7 @@ void VisitFilling(V& v, Layer& layer) {
   v("fill_value", layer.fill_value, {.help = "of `fill_mode: constant`: value outside the image"});
 }
 
-// Turns each image about its middle.
+// Rotates each image about its centre by a random angle.
 struct RandomRotation {
   static constexpr std::string_view kType = "random_rotation";
   static constexpr std::string_view kSummary = "rotates images at random in training";
@@ -164,7 +165,7 @@ struct RandomRotation {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Moves each image down and to the right.
+// Shifts each image by a random distance; positive factors move it down and to the right.
 struct RandomTranslation {
   static constexpr std::string_view kType = "random_translation";
   static constexpr std::string_view kSummary = "shifts images at random in training";
@@ -195,7 +196,7 @@ struct RandomTranslation {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Zooms each image about its middle; a factor above 0 shows more than the image.
+// Zooms each image about its centre; a factor greater than 0 zooms out.
 struct RandomZoom {
   static constexpr std::string_view kType = "random_zoom";
   static constexpr std::string_view kSummary = "zooms images in or out at random in training";
@@ -227,7 +228,7 @@ struct RandomZoom {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// (x - mean) * f + mean of each channel of an image, within 0 to 255.
+// (x - mean) * f + mean per channel of an image, clipped to 0 .. 255.
 struct RandomContrast {
   static constexpr std::string_view kType = "random_contrast";
   static constexpr std::string_view kSummary = "changes the contrast at random in training";
@@ -252,7 +253,7 @@ struct RandomContrast {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Adds one number to each image.
+// Adds one random number to each image.
 struct RandomBrightness {
   static constexpr std::string_view kType = "random_brightness";
   static constexpr std::string_view kSummary = "changes the brightness at random in training";
@@ -279,8 +280,8 @@ struct RandomBrightness {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// tf.image.resize, without antialiasing, of x to height x width in x's dtype; `interpolation` as of
-// Resizing.
+// Returns tf.image.resize of x to height x width, without antialiasing and in x's dtype;
+// `interpolation` as in Resizing.
 [[nodiscard]] Value Resized(Value x, int64_t height, int64_t width, std::string_view interpolation);
 
 }  // namespace tpuest::nn

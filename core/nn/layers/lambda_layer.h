@@ -9,9 +9,9 @@
 
 namespace tpuest::nn {
 
-// The formula's value (core/nn/formula/formula.h), of tensors [batch, ...]. Its one input is `x`;
-// of a list of inputs x[0], x[1], ...; inputs that `inputs` names have these names. Floating ones
-// come in the compute dtype, all others as they are.
+// Returns the value of a formula (core/nn/formula/formula.h) over tensors [batch, ...]. A single
+// input is `x`; a list of inputs is x[0], x[1], ...; if `inputs` names the inputs, the formula uses
+// these names. Floating-point inputs are cast to the compute dtype.
 struct Lambda {
   static constexpr std::string_view kType = "lambda";
   static constexpr std::string_view kSummary = "a formula of the inputs";

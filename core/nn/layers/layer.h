@@ -1,5 +1,5 @@
 #pragma once
-// The common part of layers: where they build, how they name and keep their variables.
+// The common part of layers: where they build, and how they name and create their variables.
 
 #include <map>
 #include <string>
@@ -18,7 +18,7 @@
 namespace tpuest::nn {
 
 // ---- arguments ----------------------------------------------------------------------------------
-// Layers are plain structs, built by naming their fields; what several take is listed here.
+// Layers are plain structs with named fields; the arguments that several layers share follow.
 
 // Visits activation and use_bias.
 template <class V, class Layer>
@@ -45,12 +45,13 @@ void VisitKernelAndBias(V& v, Layer& layer) {
     {.help = "limit on the bias, applied after each update"});
 }
 
-// The tensors that a layer takes, each by the name of an input or of a layer above: one, several in
-// the layer's order, or by its arguments' names (network.h); "": what the layer before it gives.
+// The tensors that a layer takes, each named after an input or an earlier layer: one name, several
+// in the layer's order, or a map by the layer's argument names (network.h). "" means the output of
+// the layer before it.
 using LayerInputs =
     std::variant<std::string, std::vector<std::string>, std::map<std::string, std::string>>;
 
-// Visits inputs and name, the last arguments of every layer. `name`: what it is by default.
+// Visits inputs and name, the last arguments of every layer. `name` is the default.
 template <class V, class Layer>
 void VisitName(V& v, Layer& layer, std::string_view name) {
   v("inputs", layer.inputs,
@@ -58,7 +59,7 @@ void VisitName(V& v, Layer& layer, std::string_view name) {
   v("name", layer.name, {.help = name});
 }
 
-// Visits trainable, and the name, of a layer with variables.
+// Visits trainable, inputs and name of a layer with variables.
 template <class V, class Layer>
 void VisitVariables(V& v, Layer& layer, std::string_view name) {
   v("trainable", layer.trainable, {.help = "`false` freezes its variables"});
@@ -67,69 +68,73 @@ void VisitVariables(V& v, Layer& layer, std::string_view name) {
 
 // ---- building -----------------------------------------------------------------------------------
 
-// A model that is a layer and starts with the weights of a file: the variables that it added.
+// A model used as a layer that starts with the weights in a file, and the variables that it added.
 struct WeightsFile {
   std::string path;
-  Place place;                // of the model, in the job
-  size_t first_variable = 0;  // numbers of Graph::variables(): first <= number < end
+  Place place;                // of the model in the job
+  size_t first_variable = 0;  // indices into Graph::variables(): first <= index < end
   size_t end_variable = 0;
-  std::string object_prefix;  // of their object paths
+  std::string object_prefix;  // prefix of their object paths
 };
 
-// The model that layers are added to, and what they leave for its train_op and loss.
+// The model that layers are added to, and what they contribute to its train_op and loss.
 struct LayerContext {
   Graph& graph;
   bool training = false;
-  // The dtype of activations and products; variables are float32 and cast where they are used.
+  // The dtype of activations and products; variables are float32 and cast at each use.
   DType compute_dtype = DType::kFloat;
   int replicas = 1;
-  // The variables that are trained; a layer whose variables are not is in inference mode.
+  // The names of variables to train; a layer whose variables are not trained runs in inference
+  // mode.
   NamePatterns trainable{{".*"}};
-  // [B], 1 for an example and 0 for a row that fills the batch up; not valid(): all are examples.
+  // [B], 1 for an example and 0 for a padding row; not valid() if all rows are examples.
   Value example_weight = {};
-  // True inside a model that is a layer and does not train.
+  // True inside a nested model that is not trained.
   bool frozen = false;
-  // The layer whose variables the one that is being built uses, instead of its own; "": none.
+  // The layer whose variables the current layer uses instead of its own; "" if none.
   std::string shares;
-  // The names of the layers that network.h has built, by their place in its list.
+  // The names of the layers that network.h has built, by their position in its list.
   std::map<const void*, std::string> built;
 
-  std::vector<Node*> updates;                     // moving averages: run with the train_op
+  std::vector<Node*> updates;                     // moving averages, run with the train_op
   std::vector<Value> regularization_losses;       // float32 [] each
-  std::map<std::string, Constraint> constraints;  // of trained variables, by name
+  std::map<std::string, Constraint> constraints;  // for trained variables, by name
   int layers_with_weights = 0;                    // for object paths
-  std::string object_prefix;                      // of those of a model that is a layer
-  // Of models that are layers: their names by that prefix, and the files of their weights.
+  std::string object_prefix;                      // prefix of object paths inside a nested model
+  // For nested models: their names by that prefix, and the files with their weights.
   std::map<std::string, std::string> models;
   std::vector<WeightsFile> weights;
 };
 
-// The float32 variable `name` of a part that is no layer ("linear/linear_model/age/weights").
+// Adds the float32 variable `name` of a part that is not a layer
+// ("linear/linear_model/age/weights").
 Variable* AddWeight(LayerContext& context, const std::string& name, const Shape& shape,
                     const Initializer& initializer, bool trainable = true);
 
-// Sides of a window: one for both, or height and width.
+// Sides of a window: one for both axes, or height and width.
 using Sides = std::variant<int64_t, std::vector<int64_t>>;
 
-// Adds the penalty on y [batch, ...] to the context's losses: its sum divided by the number of
-// examples, rows that fill the batch up left out. No regularizer: nothing.
+// Adds the penalty on y [batch, ...] to the context's losses: its sum over examples divided by
+// their number, without padding rows. Does nothing without a regularizer.
 void AddActivityPenalty(LayerContext& context, const Regularizer& regularizer, Value y);
 
-// The sides as {height, width}. Throws Error kUsage unless there are one or two positive numbers.
+// Returns the sides as {height, width}. Throws Error kUsage unless there are one or two positive
+// numbers.
 [[nodiscard]] std::vector<int64_t> HeightAndWidth(const Sides& sides, std::string_view what);
-// The one side of a window over one axis. Throws Error kUsage unless there is one positive number.
+// Returns the side of a window over one axis. Throws Error kUsage unless there is one positive
+// number.
 [[nodiscard]] int64_t OneSide(const Sides& sides, std::string_view what);
 inline constexpr std::string_view kSideHelp = "one integer";
-// The sides as {depth, height, width}. Throws Error kUsage unless there are one or three positive
-// numbers.
+// Returns the sides as {depth, height, width}. Throws Error kUsage unless there are one or three
+// positive numbers.
 [[nodiscard]] std::vector<int64_t> DepthHeightWidth(const Sides& sides, std::string_view what);
 inline constexpr std::string_view kThreeSidesHelp = "one integer, or depth, height and width";
-// The padding as ops have it: "SAME" or "VALID".
+// Returns the padding in the form that ops take: "SAME" or "VALID".
 [[nodiscard]] std::string PaddingName(const std::string& padding);
 
-// A layer being built: nodes go under its name and carry the place where it stands in the job.
-// `name` empty: "dense", "dense_1", ..., counted over the graph as tf.layers does. A layer that
-// shares another's variables has that one's name, and nodes under "dense_1/...".
+// A layer while it is built: its nodes are named after it and carry its place in the job. An empty
+// `name` becomes "dense", "dense_1", ..., counted over the graph as tf.layers does. A layer that
+// shares variables has the name of their owner, and nodes under "dense_1/...".
 class LayerScope {
  public:
   LayerScope(LayerContext& context, const std::string& name, std::string_view base,
@@ -143,28 +148,28 @@ class LayerScope {
     const Constraint* constraint = nullptr;
     DType dtype = DType::kFloat;
   };
-  // The variable "<layer>/<name>". To be called before Nodes().
+  // Adds the variable "<layer>/<name>". Call it before Nodes().
   Variable* AddWeight(std::string_view name, const Shape& shape, const Initializer& initializer,
                       WeightOptions options);
-  // The variable's value in the compute dtype.
+  // Returns the variable's value in the compute dtype.
   [[nodiscard]] Value Use(const Variable* weight) const;
-  // From here on nodes are named "<layer>/...".
+  // Names all further nodes "<layer>/..." while the result lives.
   [[nodiscard]] NameScope Nodes() const { return {context_.graph, name_}; }
-  // Ends the layer, which is recorded in the graph with its result; returns that. The penalty on
-  // it, if there is one, is added to the model's losses.
+  // Ends the layer, records it in the graph with its result and returns the result. Adds the
+  // penalty on it, if there is one, to the model's losses.
   Value Output(Value y, const Regularizer& activity_regularizer = {}) const;
 
   // Throws Error kUsage "conv2d 'conv2d_1': <message>" with the layer's place.
   [[noreturn]] void Fail(const std::string& message, std::string hint = "") const;
-  // The dimension of x at an axis (negative: from the end). Throws Error kUsage where it is not
+  // Returns the size of x along an axis (negative: from the end). Throws Error kUsage if it is not
   // known.
   [[nodiscard]] int64_t Dimension(Value x, int axis) const;
-  // The number of channels of x. Throws Error kUsage unless x has that rank and the last dimension
-  // is known.
+  // Returns the number of channels of x. Throws Error kUsage unless x has that rank and its last
+  // dimension is known.
   [[nodiscard]] int64_t Channels(Value x, int rank) const;
 
  private:
-  // The variable of the layer that this one shares.
+  // Returns the variable of the layer whose variables this one uses.
   [[nodiscard]] Variable* Shared(const std::string& full_name, const Shape& shape) const;
 
   LayerContext& context_;
@@ -172,7 +177,7 @@ class LayerScope {
   Place place_;
   OriginScope origin_;
   std::string name_;
-  int index_ = -1;  // among layers with weights
+  int index_ = -1;  // index among layers with weights
   int first_node_;
 };
 

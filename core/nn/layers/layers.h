@@ -43,7 +43,7 @@ using LayerTypes = std::variant<
     NestedModel>;
 using Layer = OneOf<LayerTypes>;
 
-// A layer above, applied once more with the same variables.
+// Applies an earlier layer again, with the same variables.
 struct SharedLayer {
   std::string layer;
   std::string name;
@@ -57,11 +57,10 @@ struct SharedLayer {
   }
 };
 
-// A model as a layer. Inside, its input is called `input`, several are `input_0`, `input_1`, ...,
-// or as the names by which `inputs` gives them; a layer without `inputs` at its head takes the only
-// one. Its layers have names of their own, and no layer outside is seen. Of several outputs, each
-// is
-// "<name>:<output>" outside.
+// A model used as a layer. Inside, a single input is called `input`; several are `input_0`,
+// `input_1`, ..., or have the names by which `inputs` gives them. A first layer without `inputs`
+// takes the only input. Its layers have their own names and do not see layers outside. If it has
+// several outputs, each is called "<name>:<output>" outside.
 struct NestedModel {
   static constexpr std::string_view kType = "functional";
   static constexpr std::string_view kSummary = "a model inside a model, with its own layers";
@@ -93,9 +92,9 @@ struct NestedModel {
   }
 };
 
-// The result of a layer with variables of its own on its inputs, in the context's compute dtype.
-// Errors carry the layer's place; a layer throws Error kUsage for arguments and inputs that do not
-// fit, and a SharedLayer and a NestedModel, which network.h applies, always.
+// Returns the result of a layer with its own variables on its inputs, in the context's compute
+// dtype. Throws Error kUsage, at the layer's place, for arguments and inputs that do not fit, and
+// always for a SharedLayer and a NestedModel, which network.h applies.
 [[nodiscard]] Value Apply(const Layer& layer, LayerContext& context, std::vector<Value> inputs);
 [[nodiscard]] inline Value Apply(const Layer& layer, LayerContext& context, Value x) {
   return Apply(layer, context, std::vector<Value>{x});

@@ -1,7 +1,6 @@
 #pragma once
-// Layers that make one tensor of several: Keras' Add, Subtract, Multiply, Average, Maximum,
-// Minimum, Concatenate and Dot, and
-// DotInteraction of TensorFlow Recommenders.
+// Layers that combine several tensors: Keras' Add, Subtract, Multiply, Average, Maximum, Minimum,
+// Concatenate and Dot, and DotInteraction of TensorFlow Recommenders.
 
 #include <cstdint>
 #include <string>
@@ -38,9 +37,9 @@ struct MergeWords {
   return kWords[static_cast<int>(kind)];
 }
 
-// The sum, difference, product, mean, largest or smallest, element by element, from left to right.
-// Dimensions of 1 stretch; an input of fewer axes gets axes of 1 behind the batch. Subtract takes
-// two inputs, the others two or more.
+// The sum, difference, product, mean, maximum or minimum, element by element, from left to right.
+// Dimensions of size 1 broadcast; an input of lower rank gets axes of size 1 after the batch.
+// Subtract takes two inputs, all others two or more.
 template <MergeKind kind>
 struct MergeLayer {
   static constexpr std::string_view kType = MergeWordsOf(kind).type;
@@ -64,7 +63,7 @@ using Average = MergeLayer<MergeKind::kAverage>;
 using MaximumLayer = MergeLayer<MergeKind::kMaximum>;
 using MinimumLayer = MergeLayer<MergeKind::kMinimum>;
 
-// The inputs one behind the other along an axis; all other dimensions are equal.
+// Concatenates the inputs along an axis; their other dimensions must be equal.
 struct Concatenate {
   static constexpr std::string_view kType = "concatenate";
   static constexpr std::string_view kSummary = "joins inputs along an axis";
@@ -83,8 +82,8 @@ struct Concatenate {
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
 };
 
-// The products of x and y added up along an axis of each: [batch, x's others, y's others], and
-// [batch, 1] of two vectors. With `normalize` the vectors along it have length 1.
+// Sums the products of x and y along one axis of each: [batch, other axes of x, other axes of y],
+// or [batch, 1] for two vectors. `normalize` first scales the vectors along that axis to length 1.
 struct Dot {
   static constexpr std::string_view kType = "dot";
   static constexpr std::string_view kSummary =
@@ -108,10 +107,10 @@ struct Dot {
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;
 };
 
-// tfrs.layers.feature_interaction.DotInteraction: the products of every two of its inputs, vectors
-// [batch, n] of one length: of input 1 with 0, of 2 with 0 and 1, ...; [batch, k (k - 1) / 2] of k
-// inputs. Their products with themselves come at the end of each row with `self_interaction`. With
-// `skip_gather` the whole table of k * k, with zeros above those.
+// tfrs.layers.feature_interaction.DotInteraction: the dot products of every two of its k inputs,
+// vectors [batch, n]: input 1 with 0, 2 with 0 and 1, ...; [batch, k (k - 1) / 2]. With
+// `self_interaction` each row ends with the products of an input with itself. With `skip_gather`
+// the result is the whole k x k matrix, with zeros above these products.
 struct DotInteraction {
   static constexpr std::string_view kType = "dot_interaction";
   static constexpr std::string_view kSummary = "dot products of every pair of its input vectors";

@@ -1,7 +1,7 @@
 #pragma once
-// Layers that do something in training alone: Keras' Dropout family, noise, and a penalty on
-// activations. What they draw is a function of (run's seed, layer's name, global step, element of
-// the global batch).
+// Layers that act only in training: Keras' Dropout family, noise, and a penalty on activations.
+// Their random numbers are a function of the run's seed, the layer's name, the global step and the
+// element of the global batch.
 
 #include <cstdint>
 #include <optional>
@@ -19,8 +19,8 @@ inline constexpr std::string_view kNoiseShapeHelp =
     "[null, 1, 1, 1] drops whole examples";
 
 // Drops elements at random (Srivastava et al. 2014): in training x / (1 - rate) where RandomUniform
-// >= rate, else 0; otherwise x. Where noise_shape is 1 the elements along that axis share their
-// fate.
+// >= rate, otherwise 0; outside training x. Elements along an axis whose noise_shape is 1 are
+// dropped together.
 struct Dropout {
   static constexpr std::string_view kType = "dropout";
   static constexpr std::string_view kSummary = "sets random values to 0 in training";
@@ -61,7 +61,7 @@ struct SpatialWords {
   return kWords[axes - 1];
 }
 
-// Drops whole channels of [batch, ..., channels] with 1, 2 or 3 axes between.
+// Drops whole channels of [batch, ..., channels], which has 1, 2 or 3 axes in between.
 template <int axes>
 struct SpatialDropout {
   static constexpr std::string_view kType = SpatialWordsOf(axes).type;
@@ -86,9 +86,9 @@ using SpatialDropout1D = SpatialDropout<1>;
 using SpatialDropout2D = SpatialDropout<2>;
 using SpatialDropout3D = SpatialDropout<3>;
 
-// Drops whole examples of a branch at random, so that a residual network is shallower for them
-// (Huang et al. 2016), as ConvNeXt in tf.keras.applications does it: Dropout with the noise_shape
-// [null, 1, ...].
+// Drops a branch for random examples, so that a residual network is shallower for them (Huang et
+// al. 2016), as ConvNeXt in tf.keras.applications does: Dropout with the noise_shape [null, 1,
+// ...].
 struct StochasticDepth {
   static constexpr std::string_view kType = "stochastic_depth";
   static constexpr std::string_view kSummary = "skips a branch for random examples in training";
@@ -159,8 +159,8 @@ struct GaussianDropout {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Dropout that keeps mean and variance behind a selu (Klambauer et al. 2017): what is dropped takes
-// selu's value far below 0, and all is scaled and moved.
+// Dropout that keeps mean and variance after a selu (Klambauer et al. 2017): dropped elements take
+// selu's limit at minus infinity, and the result is scaled and shifted.
 struct AlphaDropout {
   static constexpr std::string_view kType = "alpha_dropout";
   static constexpr std::string_view kSummary = "dropout that keeps mean and variance, for selu";
@@ -185,7 +185,7 @@ struct AlphaDropout {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// x itself, and a penalty l1 * sum |x| + l2 * sum x^2 over the batch's size in the loss.
+// Returns x and adds the penalty (l1 * sum |x| + l2 * sum x^2) / batch size to the loss.
 struct ActivityRegularization {
   static constexpr std::string_view kType = "activity_regularization";
   static constexpr std::string_view kSummary =

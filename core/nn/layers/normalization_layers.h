@@ -14,10 +14,10 @@ namespace tpuest::nn {
 
 // One axis or several.
 using Axes = std::variant<int64_t, std::vector<int64_t>>;
-// One number for all, or one for each channel.
+// One number for all channels, or one for each.
 using PerChannel = std::variant<double, std::vector<double>>;
 
-// Each example normalized over the axes (Ba et al. 2016): (x - mean) / sqrt(variance + epsilon) *
+// Normalizes each example over the axes (Ba et al. 2016): (x - mean) / sqrt(variance + epsilon) *
 // gamma + beta. Variables gamma, beta of the axes' dimensions.
 struct LayerNormalization {
   static constexpr std::string_view kType = "layer_normalization";
@@ -58,8 +58,8 @@ struct LayerNormalization {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Each example normalized over groups of channels (Wu & He 2018) of [batch, ..., channels].
-// `groups` -1: each channel by itself. Variables gamma, beta [channels].
+// Normalizes each example over groups of channels (Wu & He 2018) of [batch, ..., channels].
+// `groups` -1: each channel is a group. Variables gamma, beta [channels].
 struct GroupNormalization {
   static constexpr std::string_view kType = "group_normalization";
   static constexpr std::string_view kSummary =
@@ -101,7 +101,7 @@ struct GroupNormalization {
   [[nodiscard]] Value Apply(LayerContext& context, Value given) const;
 };
 
-// Makes the length along the axes 1: x / sqrt(max(sum(x^2), 1e-12)).
+// Scales the length along the axes to 1: x / sqrt(max(sum(x^2), 1e-12)).
 struct UnitNormalization {
   static constexpr std::string_view kType = "unit_normalization";
   static constexpr std::string_view kSummary = "scales vectors along an axis to length 1";
@@ -120,10 +120,10 @@ struct UnitNormalization {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// (x - mean) / max(sqrt(variance), 1e-7) with numbers that are given, one for all or one for each
-// place on the last of `axis`; or with those of its variables mean, variance (of the axes'
-// dimensions) and count (int64 []), which are not trained and come from a file. No axes: one mean
-// and one variance for all.
+// (x - mean) / max(sqrt(variance), 1e-7), with given numbers, one for all or one per position on
+// the last of `axis`; or with its variables mean, variance (of the axes' dimensions) and count
+// (int64 []), which are not trained and come from a file. Without axes there is one mean and one
+// variance.
 struct Normalization {
   static constexpr std::string_view kType = "normalization";
   static constexpr std::string_view kSummary =
@@ -150,8 +150,8 @@ struct Normalization {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Each channel times a number that is learned and starts small (Touvron et al. 2021), as ConvNeXt
-// in tf.keras.applications has it. Variable gamma [channels].
+// Multiplies each channel by a trained number that starts small (Touvron et al. 2021), as ConvNeXt
+// in tf.keras.applications does. Variable gamma [channels].
 struct LayerScale {
   static constexpr std::string_view kType = "layer_scale";
   static constexpr std::string_view kSummary = "a trained factor per channel";

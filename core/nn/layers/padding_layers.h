@@ -1,6 +1,6 @@
 #pragma once
-// Layers that add and take away rows and columns: Keras' ZeroPadding, Cropping and UpSampling in
-// one to three dimensions. Inputs are [batch, ..., channels].
+// Layers that add and remove rows and columns: Keras' ZeroPadding, Cropping and UpSampling in one
+// to three dimensions. Inputs are [batch, ..., channels].
 
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@
 
 namespace tpuest::nn {
 
-// Numbers of rows before and behind: one for all sides, one an axis, or [before, behind] an axis.
-// Of one axis, a list of two is its [before, behind].
+// Numbers of rows before and after: one for all sides, one per axis, or [before, after] per axis.
+// For one axis, a list of two is its [before, after].
 using Margins = std::variant<int64_t, std::vector<int64_t>, std::vector<std::vector<int64_t>>>;
 
 struct ResizeWords {
@@ -69,7 +69,7 @@ using ZeroPadding1D = ZeroPadding<1>;
 using ZeroPadding2D = ZeroPadding<2>;
 using ZeroPadding3D = ZeroPadding<3>;
 
-// Takes rows and columns off x.
+// Removes rows and columns of x at its borders.
 template <int axes>
 struct Cropping {
   static constexpr std::string_view kType = CroppingWordsOf(axes).type;
@@ -92,14 +92,14 @@ using Cropping1D = Cropping<1>;
 using Cropping2D = Cropping<2>;
 using Cropping3D = Cropping<3>;
 
-// Repeats each row and column `size` times; of images, it may as well resize them so.
+// Repeats each row and column `size` times; images may be interpolated instead.
 template <int axes>
 struct UpSampling {
   static constexpr std::string_view kType = UpSamplingWordsOf(axes).type;
   static constexpr std::string_view kSummary = "repeats each row and column, or enlarges an image";
   static constexpr std::string_view kAliases[] = {UpSamplingWordsOf(axes).alias};
   std::variant<int64_t, std::vector<int64_t>> size = int64_t{2};
-  std::string interpolation = "nearest";  // of two axes
+  std::string interpolation = "nearest";  // for two axes
   std::string name;
   LayerInputs inputs;
   Place place;

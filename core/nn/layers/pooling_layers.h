@@ -1,6 +1,6 @@
 #pragma once
-// Pooling over [batch, ..., channels] with one to three axes between, and over all of these:
-// tf.layers.max_pooling2d and its kin, and Keras' global pooling.
+// Pooling of [batch, ..., channels] over the one to three axes in between, by windows or as a
+// whole: tf.layers.max_pooling2d and its relatives, and Keras' global pooling.
 
 #include <array>
 #include <optional>
@@ -63,7 +63,7 @@ struct PoolWords {
   return kWords[axes - 1][static_cast<int>(kind)];
 }
 
-// The largest value of each window, or the mean, in which padding does not count.
+// The maximum or the mean of each window; padding does not count in the mean.
 template <PoolKind kind, int axes>
 struct Pooling {
   static constexpr std::string_view kType = WindowWordsOf(kind, axes).type;
@@ -100,8 +100,8 @@ using AveragePooling2D = Pooling<PoolKind::kAverage, 2>;
 using MaxPooling3D = Pooling<PoolKind::kMax, 3>;
 using AveragePooling3D = Pooling<PoolKind::kAverage, 3>;
 
-// The largest value over all axes but batch and channels, or the mean: [batch, ..., channels] ->
-// [batch, channels], or with axes of 1 between.
+// The maximum or the mean over all axes except batch and channels: [batch, ..., channels] ->
+// [batch, channels], or with axes of size 1 in between.
 template <PoolKind kind, int axes>
 struct GlobalPooling {
   static constexpr std::string_view kType = GlobalWordsOf(kind, axes).type;

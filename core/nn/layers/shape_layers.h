@@ -1,5 +1,5 @@
 #pragma once
-// Layers that move elements: flatten, reshape, transpose, permute and repeat_vector.
+// Layers that rearrange elements: flatten, reshape, transpose, permute, reverse and repeat_vector.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tpuest::nn {
 
-// Makes one axis of all but the batch: [batch, ...] -> [batch, product of the others].
+// Merges all axes except the batch: [batch, ...] -> [batch, product of the others].
 struct Flatten {
   static constexpr std::string_view kType = "flatten";
   static constexpr std::string_view kSummary = "joins all axes but the batch into one";
@@ -27,8 +27,8 @@ struct Flatten {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Gives each example another shape: [batch, ...] -> [batch] + target_shape, or tf.reshape's word
-// for it, shape. One dimension may be -1: what the others leave.
+// Gives each example another shape: [batch, ...] -> [batch] + target_shape; tf.reshape calls it
+// shape. One dimension may be -1 and is inferred from the others.
 struct Reshape {
   static constexpr std::string_view kType = "reshape";
   static constexpr std::string_view kSummary = "the same values in another shape";
@@ -50,8 +50,8 @@ struct Reshape {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// tf.transpose, the batch included: axis i is axis perm[i] of the input. For a model whose inputs
-// have their batch elsewhere (TPUEstimator's batch_axis).
+// tf.transpose, including the batch: axis i is axis perm[i] of the input. For a model whose inputs
+// have the batch on another axis (TPUEstimator's batch_axis).
 struct Transpose {
   static constexpr std::string_view kType = "transpose";
   static constexpr std::string_view kSummary = "reorders the axes, including the batch";
@@ -73,8 +73,8 @@ struct Transpose {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// Gives an example's axes another order: axis i is axis dims[i] of the input, counted from 1, the
-// batch left out.
+// Reorders an example's axes: axis i is axis dims[i] of the input, counted from 1 and without the
+// batch.
 struct Permute {
   static constexpr std::string_view kType = "permute";
   static constexpr std::string_view kSummary = "reorders the axes after the batch";
@@ -94,7 +94,7 @@ struct Permute {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-// The elements along an axis in the opposite order: x[..., ::-1], RGB to BGR.
+// Reverses the elements along an axis: x[..., ::-1], RGB to BGR.
 struct Reverse {
   static constexpr std::string_view kType = "reverse";
   static constexpr std::string_view kSummary = "reverses the values along axes";

@@ -9,7 +9,7 @@
 
 namespace tpuest::nn {
 
-// x over its length along the axes: x / sqrt(max(sum(x^2), 1e-12)).
+// Returns x divided by its length along the axes: x / sqrt(max(sum(x^2), 1e-12)).
 [[nodiscard]] inline Value UnitLength(Value x, const std::vector<int64_t>& axes) {
   constexpr double kSmallest = 1e-12;
   const Value squares = ops::Sum(ops::Square(x), axes, true);
