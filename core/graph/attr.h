@@ -1,5 +1,5 @@
 #pragma once
-// Values of a node's attributes, as TensorFlow's AttrValue.
+// Values of a node's attributes, equivalent to TensorFlow's AttrValue.
 
 #include <cstdint>
 #include <map>
@@ -24,7 +24,7 @@ using AttrValue = std::variant<int64_t, float, bool, std::string, DType, Shape, 
                                std::vector<std::string>, std::vector<DType>, std::vector<Shape>>;
 using Attrs = std::map<std::string, AttrValue>;
 
-// True for values of one kind that are equal; tensors are compared by their bits.
+// True if the values have the same kind and are equal; tensors are compared by their bits.
 [[nodiscard]] bool SameAttr(const AttrValue& a, const AttrValue& b);
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// A BoundOp stands in for a node once shapes are bound: see OpDef::bind.
+// A BoundOp replaces a node once shapes are bound: see OpDef::bind.
 
 #include <string>
 #include <string_view>
@@ -15,17 +15,18 @@ struct Value;
 struct BoundOp {
   std::string_view op;
   Attrs attrs;
-  // Why the sizes of the results follow from the values of the inputs alone, if so: then there is
-  // no `op`, and the node is bound only where its inputs are constants.
+  // If not empty: why the sizes of the results follow only from the values of the inputs. Then
+  // there is no `op`, and the node is bound only if its inputs are constants.
   std::string sized_by_values = {};
-  std::string hint = {};  // the way out, where they are not
-  // The inputs whose values give the results their sizes: where these are constants, the node
-  // itself is bound, in those sizes, and not `op`. Empty: all, where `sized_by_values` says why.
+  std::string hint = {};  // the way out if they are not constants
+  // The inputs whose values determine the sizes of the results: if they are constants, the node
+  // itself is bound with these sizes, instead of `op`. If empty and `sized_by_values` is set: all
+  // inputs.
   std::vector<int> sizing_inputs = {};
 };
 
-// Says whether one of the nodes that fetches and targets need is sized by values: it can be
-// compiled only for feeds that are known (FeedSpec::value). Error kUsage as OpDef::bind.
+// True if a node that fetches and targets need is sized by values: it can be compiled only for
+// known feeds (FeedSpec::value). Throws Error kUsage as OpDef::bind does.
 [[nodiscard]] bool IsSizedByValues(const std::vector<Value>& fetches,
                                    const std::vector<Node*>& targets = {});
 

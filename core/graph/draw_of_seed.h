@@ -4,9 +4,9 @@
 
 namespace tpuest {
 
-// An attribute (int) of a random node that is not the first to draw by a seed of its own within a
-// layer: how many draw before it. Without it a flip that draws for both axes would draw the same
-// for both. No file has it.
+// An int attribute of a random node in a layer with its own seed: the number of random nodes of
+// that layer before it. Without it a flip along both axes would draw the same numbers for both.
+// Only nodes after the first have it; files do not store it.
 inline constexpr std::string_view kDrawOfSeed = "_draw_of_seed";
 
 }  // namespace tpuest

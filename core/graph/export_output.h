@@ -1,6 +1,6 @@
 #pragma once
-// What a model gives to servers, in tf.estimator.export's terms, and the names that its signatures
-// have in a MetaGraph.
+// The outputs of an exported model, in the terms of tf.estimator.export, and the names of their
+// signatures in a MetaGraph.
 
 #include <map>
 #include <string>
@@ -16,11 +16,12 @@ struct ExportOutput {
   std::map<std::string, Value> outputs;
 };
 
-// Keys of signatures: the one that a request which names none is for, and all predictions.
+// Keys of signatures: the one for requests that name none, and the one that returns all
+// predictions.
 inline constexpr const char* kDefaultSignature = "serving_default";
 inline constexpr const char* kPredictSignature = "predict";
 
-// Their methods, by kind, and those of the modes TRAIN and EVAL.
+// The method names of signatures, by kind, and those of the modes TRAIN and EVAL.
 inline constexpr const char* kPredictMethod = "tensorflow/serving/predict";
 inline constexpr const char* kClassifyMethod = "tensorflow/serving/classify";
 inline constexpr const char* kRegressMethod = "tensorflow/serving/regress";

@@ -1,12 +1,12 @@
 #pragma once
-// A node's cost is counted in floating-point operations of one run by the shapes that the graph
-// has; a dimension that only the data knows counts as 1. The counts are a definition, whatever a
-// backend makes of the node:
+// A node's cost is the number of floating-point operations in one run, counted by the graph's
+// shapes; a dimension that only the data determines counts as 1. The counts are a definition and do
+// not depend on how a backend computes the node:
 //
-//   contractions (MatMul, convolutions)       2 for each product that is added up
-//   elementwise ops, normalization, pools     1 for each element of the first result, if floating
-//   sums, losses, optimizers' updates         1 for each element of the largest floating input
-//   what moves, compares or draws numbers     0
+//   contractions (MatMul, convolutions)       2 per product that is summed
+//   elementwise ops, normalization, pooling   1 per element of the first result, if floating
+//   sums, losses, optimizers' updates         1 per element of the largest floating input
+//   moves, comparisons, random numbers        0
 
 #include <cstdint>
 
@@ -14,14 +14,15 @@
 
 namespace tpuest {
 
-// 0 for an op without OpDef::flops.
+// Returns 0 for an op without OpDef::flops.
 [[nodiscard]] int64_t FlopsOf(const Node& node);
 
-// Elements of a tensor, an unknown dimension taken as 1; of unknown rank 1.
+// Returns the number of elements of a tensor, counting an unknown dimension as 1; 1 if the rank is
+// unknown.
 [[nodiscard]] int64_t CountedElements(const Shape& shape);
 
-// The common rules for OpDef::flops: one for each element of the first result, or of the largest
-// floating input.
+// Common rules for OpDef::flops: 1 per element of the first result, or of the largest floating
+// input.
 [[nodiscard]] int64_t OutputFlops(const Node& node);
 [[nodiscard]] int64_t InputFlops(const Node& node);
 

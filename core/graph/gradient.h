@@ -1,5 +1,5 @@
 #pragma once
-// Reverse-mode differentiation: the gradient of a graph is more graph.
+// Reverse-mode differentiation: a gradient is built as further nodes of the graph.
 
 #include <functional>
 #include <span>
@@ -11,25 +11,26 @@
 
 namespace tpuest {
 
-// A gradient that is zero but for some rows of axis 0: values[i] belongs to row indices[i];
-// a row may occur more than once (the gradient is then their sum) and -1 is no row.
-// values [n, ...], indices int32 or int64 [n].
+// A gradient that is zero except for some rows of axis 0: values[i] belongs to row indices[i]. If a
+// row occurs more than once, its gradient is the sum; -1 means no row. values [n, ...], indices
+// int32 or int64 [n].
 struct IndexedSlices {
   Value values;
   Value indices;
   int64_t rows = 0;
-  // A lookup of distinct ids, as TensorFlow's of categories: what looks at the values, to clip
-  // them, sees the sum of a row's, once.
+  // True for a lookup of distinct ids, such as TensorFlow's lookup of categories: clipping sees the
+  // sum of a row's values once.
   bool distinct = false;
-  std::vector<IndexedSlices> parts = {};  // of several lookups: each one's, in the order of values
-  bool once = false;                      // no row occurs twice
+  // for several lookups: one part per lookup, in the order of values
+  std::vector<IndexedSlices> parts = {};
+  bool once = false;  // no row occurs twice
 };
 
-// std::monostate says that there is no path from y to x.
+// std::monostate means that y does not depend on x.
 using Gradient = std::variant<std::monostate, Value, IndexedSlices>;
 
-// A gradient function sees its node and dy through this, and sets dx. What it sees of the node's
-// inputs and outputs may have been computed again (Recompute).
+// A gradient function reads its node and dy through this, and sets dx. The node's inputs and
+// outputs may be recomputed values (Recompute).
 class GradContext {
  public:
   GradContext(Node& node, std::vector<Value> output_grads, std::vector<bool> wanted)
@@ -48,9 +49,9 @@ class GradContext {
     inputs_ = std::move(inputs);
     outputs_ = std::move(outputs);
   }
-  // dy of output i; not valid() where y does not depend on it.
+  // dy of output i; not valid() if y does not depend on it.
   [[nodiscard]] Value Dy(int i = 0) const { return output_grads_[static_cast<size_t>(i)]; }
-  // False if no x is behind input i: its gradient is not used and need not be built.
+  // False if input i depends on no x: its gradient is not used and need not be built.
   [[nodiscard]] bool Wants(int i) const { return wanted_[static_cast<size_t>(i)]; }
   void SetDx(int i, Value dx) { input_grads_[static_cast<size_t>(i)] = dx; }
   void SetDx(int i, IndexedSlices dx) { input_grads_[static_cast<size_t>(i)] = dx; }
@@ -65,23 +66,24 @@ class GradContext {
   std::vector<Gradient> input_grads_;
 };
 
-// Results that are not kept from the forward pass to the backward one: this computes them again
-// when its first reader's dy is there, of results that are kept (recompute.h).
+// Forward results that are not kept for the backward pass. `again` recomputes them from kept
+// results when the dy of their first reader is ready (recompute.h).
 struct Recompute {
-  // True for nodes of the forward pass whose results are to go; a null function: of none.
+  // True for forward nodes whose results are dropped; a null function means none.
   std::function<bool(const Node&)> covers;
-  // Such a node's outputs on other inputs, to the bit; empty: those of a node like it.
+  // Returns such a node's outputs on other inputs, equal to the bit; if empty, copies the node.
   std::function<std::vector<Value>(Node& node, const std::vector<Value>& inputs)> again;
 };
 
-// dy/dx for each x, in their order, of x's shape and dtype. y is a scalar, or dy its given gradient
-// (of y's shape and dtype; ones if it is not given). Nodes go into the scope "gradients". An op
-// without a gradient rule on the path is an Error kUsage that names the node and its place.
+// Returns dy/dx for each x, in their order, with x's shape and dtype. Without `dy`, y must be a
+// scalar; otherwise dy is the gradient of y, of its shape and dtype. Adds nodes in the scope
+// "gradients". Throws Error kUsage, with the node and its place, for an op on the path that has no
+// gradient rule.
 [[nodiscard]] std::vector<Gradient> Gradients(Value y, std::span<const Value> xs, Value dy = {},
                                               const Recompute& recompute = {});
 
-// The gradient, which must not be monostate, as one tensor of x's shape (UnsortedSegmentSum of its
-// slices).
+// Returns the gradient, which must not be monostate, as one tensor of x's shape (UnsortedSegmentSum
+// of its slices).
 [[nodiscard]] Value ToDense(const Gradient& gradient);
 
 }  // namespace tpuest

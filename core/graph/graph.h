@@ -1,6 +1,6 @@
 #pragma once
 // A model as a graph of TensorFlow ops. Nodes are added in topological order and never change
-// afterwards, save for control inputs; shapes and dtypes are inferred as they are added.
+// afterwards, except for control inputs; shapes and dtypes are inferred when a node is added.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +26,7 @@ class Node;
 // The place of the job file that a node comes from.
 using Origin = Place;
 
-// One output of a node. A default-constructed Value is no value.
+// One output of a node. A default-constructed Value is not valid().
 struct Value {
   Node* node = nullptr;
   int index = 0;
@@ -41,13 +41,13 @@ struct Value {
   auto operator<=>(const Value&) const = default;
 };
 
-// An op and its signature, in the registry that the graph was given.
+// An op and its signature in the registry of a graph.
 struct RegisteredOp {
   const OpDef* def = nullptr;
   Signature signature;
 };
 
-// The ops a graph may use.
+// The ops that a graph may use.
 class OpRegistry {
  public:
   explicit OpRegistry(const std::vector<OpFamily>& families);
@@ -68,7 +68,7 @@ class Node {
   [[nodiscard]] Graph& graph() const { return *graph_; }
   [[nodiscard]] const std::vector<Value>& inputs() const { return inputs_; }
   [[nodiscard]] const Value& input(int i) const { return inputs_[static_cast<size_t>(i)]; }
-  // Of an Identity: what it is of, at the end of any number of them. Not valid for other nodes.
+  // For an Identity: the value behind any chain of Identities. Not valid() for other nodes.
   [[nodiscard]] const Value& identical() const { return identical_; }
   [[nodiscard]] const std::vector<Node*>& control_inputs() const { return control_inputs_; }
   void AddControlInput(Node* node) { control_inputs_.push_back(node); }
@@ -79,18 +79,17 @@ class Node {
     return output_shapes_[static_cast<size_t>(i)];
   }
   [[nodiscard]] const Origin& origin() const { return origin_; }
-  // True if the node only says what stands before what (NoOp): nothing comes in or out but by
-  // control inputs.
+  // True if the node only orders other nodes (NoOp): it has only control inputs and outputs.
   [[nodiscard]] bool only_orders() const {
     return inputs_.empty() && output_dtypes_.empty() && !op().stateful;
   }
-  // True if the node belongs to the program that runs after the device, on every replica's outputs
-  // concatenated.
+  // True if the node belongs to the program that runs after the device, on the concatenated outputs
+  // of all replicas.
   [[nodiscard]] bool after() const { return after_; }
 
   [[nodiscard]] const Attrs& attrs() const { return attrs_; }
   [[nodiscard]] bool HasAttr(std::string_view name) const;
-  // Attributes by type; Check fails if the attribute is missing or of another type.
+  // Returns an attribute by type; Check fails if it is missing or has another type.
   template <class T>
   [[nodiscard]] const T& Attr(std::string_view name) const {
     const T* const value = std::get_if<T>(&AttrOf(name));
@@ -116,38 +115,41 @@ class Node {
   bool after_ = false;
 };
 
-// A resource variable: a VarHandleOp, one ReadVariableOp that all uses share, its initial value.
-// An attribute of lookups that an update makes of the rows that it writes. Where processes share a
-// table (core/backend/rows/row_owners.h) each needs those that it owns. No file has it.
+// An attribute of lookups by which an update reads the rows that it writes. If processes share a
+// table (core/backend/rows/row_owners.h), each reads only the rows that it owns. Files do not store
+// it.
 inline constexpr std::string_view kOwnRows = "_own_rows";
-// The name of a table, an attribute of what gathers the numbers and gradients of its rows from all
-// replicas for its update alone: each process needs those of the rows that it owns. No file has it.
+// An attribute of nodes that gather row numbers and gradients from all replicas for the update of
+// one table only: the table's name. Each process needs only the rows that it owns. Files do not
+// store it.
 inline constexpr std::string_view kRowsOf = "_rows_of";
 
+// A resource variable: a VarHandleOp, the ReadVariableOp that all uses share, and its initial
+// value.
 struct Variable {
   std::string name;         // in checkpoints: "conv2d/kernel"
   std::string object_path;  // in object-based checkpoints: "layer_with_weights-0/kernel"
   DType dtype = DType::kFloat;
   Shape shape;
   bool trainable = true;
-  bool local = false;  // not saved: a metric's sums
-  bool from_job =
-      false;  // saved for a checkpoint's readers; a run starts with initial_value always
-  // Only rows of it are read and written (ResourceGather, ResourceScatterUpdate): a home may keep
-  // those alone that were written.
+  bool local = false;  // not saved, such as a metric's sums
+  // Saved for readers of the checkpoint; a run always starts with initial_value.
+  bool from_job = false;
+  // True if only rows of it are read and written (ResourceGather, ResourceScatterUpdate): a backend
+  // may keep only the materialized rows.
   bool by_rows = false;
-  std::string table;  // by_rows: the variable whose slot it is, or its own name
+  std::string table;  // if by_rows: the variable whose slot it is, or its own name
   Value handle;       // VarHandleOp
   Value value;        // ReadVariableOp at the start of the step
   Value initial_value;
 };
 
-// A part of the model that people know by name: a layer, or what a feature column adds.
+// A part of the model with a name that users know: a layer, or the nodes of a feature column.
 struct GraphLayer {
   std::string name;  // "conv2d_1", "linear/linear_model/age"
   std::string type;  // the job's word: "conv2d", "embedding_column"
   Origin origin;
-  // Ids of the nodes that were added for it, those of its variables too: first <= id < end.
+  // Ids of the nodes that were added for it, including those of its variables: first <= id < end.
   int first_node = 0;
   int end_node = 0;
   Value output;
@@ -168,17 +170,18 @@ class Graph {
   [[nodiscard]] const OpRegistry& registry() const { return *registry_; }
 
   // Adds a node and infers its dtypes and shapes. Type and number attributes follow from the
-  // inputs; the other attributes take the signature's default. `name` (default: the op's) is made
-  // unique inside the current name scope as TensorFlow does it: "Relu", "Relu_1". Error kUsage with
-  // the node's origin if shapes or dtypes do not fit.
+  // inputs; other missing attributes take the signature's default. `name` (default: the op's) is
+  // made unique inside the current name scope as TensorFlow does: "Relu", "Relu_1". Throws Error
+  // kUsage with the node's origin if shapes or dtypes do not fit.
   Node* AddNode(std::string_view op, std::vector<Value> inputs, Attrs attrs = {},
                 std::string_view name = "");
-  // AddNode, and the first output of the node.
+  // Calls AddNode and returns the first output of the node.
   Value Add(std::string_view op, std::vector<Value> inputs, Attrs attrs = {},
             std::string_view name = "") {
     return {AddNode(op, std::move(inputs), std::move(attrs), name), 0};
   }
-  // A node under exactly this name, outside any scope (reading a GraphDef, cloning).
+  // Adds a node under exactly this name, outside any scope (for reading a GraphDef and for
+  // cloning).
   Node* AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs attrs, std::string name,
                      Origin origin);
 
@@ -188,40 +191,42 @@ class Graph {
   Value Scalar(T value, std::string_view name = "Const") {
     return Constant(Tensor::Scalar<T>(value), name);
   }
-  // A scalar of the given floating or integer dtype.
+  // A scalar constant of the given floating or integer dtype.
   Value ScalarOf(DType dtype, double value, std::string_view name = "Const");
-  // A tensor that is fed at each run. A batch's first dimension is kUnknownDim unless it is static.
+  // Adds a tensor that is fed in each run. A batch's first dimension is kUnknownDim unless it is
+  // static.
   Value Placeholder(DType dtype, const Shape& shape, std::string_view name);
   Value NamedPlaceholder(DType dtype, const Shape& shape, std::string name, Origin origin);
 
-  // `name` is used as it is (no scope, no suffix): it is the checkpoint's. Error kUsage if taken.
+  // Adds a variable. `name` is its name in the checkpoint and is used as it is (no scope, no
+  // suffix). Throws Error kUsage if it is taken.
   Variable* AddVariable(const std::string& name, DType dtype, const Shape& shape,
                         Value initial_value, const VariableOptions& options = {});
-  // Makes a variable of a VarHandleOp that is there already, under its shared_name; `value` and
-  // `initial_value` are invalid where nothing reads or initializes it.
+  // Makes a variable from an existing VarHandleOp, under its shared_name; `value` and
+  // `initial_value` are not valid() if no node reads or initializes it.
   Variable* AdoptVariable(Node& handle, Value value, Value initial_value,
                           const VariableOptions& options = {});
   [[nodiscard]] Variable* FindVariable(std::string_view name) const;
-  // The variable whose handle or value this is, or nullptr.
+  // Returns the variable whose handle or value this is, or nullptr.
   [[nodiscard]] Variable* VariableOf(Value value) const;
   [[nodiscard]] const std::vector<std::unique_ptr<Variable>>& variables() const {
     return variables_;
   }
 
-  // Records what was added from node `first_node` on as a layer, which comes from the current
-  // place.
+  // Records the nodes from `first_node` on as a layer that comes from the current place.
   void AddLayer(std::string name, std::string_view type, int first_node, Value output);
   // The layers in the order in which they were finished.
   [[nodiscard]] const std::vector<GraphLayer>& layers() const { return layers_; }
 
   [[nodiscard]] const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
-  // The id of the node that is added next.
+  // The id of the next node.
   [[nodiscard]] int next_node() const { return static_cast<int>(nodes_.size()); }
   [[nodiscard]] Node* FindNode(std::string_view name) const;
 
-  // A name that is free in the current scope, with the scope's prefix; reserves it.
+  // Returns a name that is free in the current scope, with the scope's prefix, and reserves it.
   std::string UniqueName(std::string_view name);
-  // A name "dense", "dense_1", ... for layers without one: counted graph-wide, as tf.layers does.
+  // Returns a default name "dense", "dense_1", ... for a layer: counted graph-wide, as in
+  // tf.layers.
   std::string UniqueLayerName(std::string_view base);
 
  private:
@@ -237,14 +242,14 @@ class Graph {
   std::unordered_map<std::string, int> layer_counts_;
   std::vector<std::unique_ptr<Variable>> variables_;
   std::unordered_map<std::string_view, Variable*> variable_by_name_;
-  std::map<Value, Variable*> variable_by_value_;  // and by handle
+  std::map<Value, Variable*> variable_by_value_;  // by value and by handle
   std::vector<GraphLayer> layers_;
   std::string scope_;  // "" or "a/b/"
   Origin origin_;
   bool after_ = false;
 };
 
-// Nodes added while it lives are named under `name` (made unique).
+// While it lives, new nodes are named under `name` (made unique).
 class NameScope {
  public:
   NameScope(Graph& graph, std::string_view name);
@@ -257,7 +262,7 @@ class NameScope {
   std::string saved_;
 };
 
-// Nodes added while it lives come from this place of the job.
+// While it lives, new nodes have this place of the job as their origin.
 class OriginScope {
  public:
   OriginScope(Graph& graph, Origin origin) : graph_(graph), saved_(graph.origin_) {
@@ -272,7 +277,7 @@ class OriginScope {
   Origin saved_;
 };
 
-// Nodes added while it lives run after the device (metrics, string predictions, host calls).
+// While it lives, new nodes run after the device (metrics, string predictions, host calls).
 class AfterScope {
  public:
   explicit AfterScope(Graph& graph) : graph_(graph), saved_(graph.after_) { graph_.after_ = true; }
@@ -285,7 +290,7 @@ class AfterScope {
   bool saved_;
 };
 
-// A shape function sees its node's inputs through this, and sets the shapes of its outputs.
+// A shape function reads its node's inputs through this, and sets the shapes of its outputs.
 class ShapeContext {
  public:
   ShapeContext(const Node& node, std::vector<Shape>& outputs) : node_(node), outputs_(outputs) {}
@@ -295,7 +300,8 @@ class ShapeContext {
     Check(i >= 0 && i < inputs(), "{} '{}' has no input {}", node_.type(), node_.name(), i);
     return node_.input(i).shape();
   }
-  // The value of input i where it is known while the graph is built, or an invalid Tensor.
+  // Returns the value of input i if it is known while the graph is built, otherwise an invalid
+  // Tensor.
   [[nodiscard]] Tensor Constant(int i) const;
   void Output(int i, Shape shape) {
     Check(i >= 0 && i < node_.outputs(), "{} '{}' has no output {}", node_.type(), node_.name(), i);
@@ -309,13 +315,13 @@ class ShapeContext {
   std::vector<Shape>& outputs_;
 };
 
-// What v is the Identity of, or v.
+// Returns the value behind any chain of Identities that v ends.
 [[nodiscard]] inline Value BehindIdentities(Value v) {
   return v.node->identical().valid() ? v.node->identical() : v;
 }
 
-// The value of v if it is known while the graph is built (a Const, or the Shape, Size or Rank of
-// something with known dimensions), or an invalid Tensor.
+// Returns the value of v if it is known while the graph is built (a Const, or the Shape, Size or
+// Rank of a value with known dimensions), otherwise an invalid Tensor.
 [[nodiscard]] Tensor ConstantValue(Value v);
 
 }  // namespace tpuest

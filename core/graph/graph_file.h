@@ -1,5 +1,5 @@
 #pragma once
-// Reads the file of a graph that somebody else wrote; for .cpp files of core/graph.
+// Reads graph files that other programs wrote; for .cpp files of core/graph.
 
 #include <string>
 
@@ -10,7 +10,7 @@ class GraphDef;
 namespace tpuest {
 
 // Reads a GraphDef (graph.pbtxt, *.pb) or the graph of a checkpoint's MetaGraph (*.meta) into
-// `graph`; the ending of the name decides the format. Error kData for what is neither.
+// `graph`; the file extension decides the format. Throws Error kData for a file in neither format.
 void ReadGraphFile(const std::string& path, pb::GraphDef& graph);
 
 }  // namespace tpuest

@@ -6,13 +6,13 @@
 
 namespace tpuest {
 
-// A streaming metric, as in tf.metrics: `update` adds a batch to local variables, `value`, float32
-// [], reads the result.
+// A streaming metric, as in tf.metrics: `update` adds a batch to local variables; `value`, float32
+// [], computes the result from them.
 struct MetricOps {
   Value value;
   Node* update = nullptr;
-  // Adds the value, float32 [], that a first batch would leave, and reads no variable for it; empty
-  // where only the variables give it.
+  // Adds the value, float32 [], that a first batch alone would give, without reading a variable;
+  // empty if only the variables provide it.
   std::function<Value()> of_batch = {};
 };
 

@@ -1,14 +1,14 @@
 #pragma once
-// Forward results for the backward pass that were not kept: their nodes once more, behind the
-// gradient that asks for them.
+// Recomputes forward results that were not kept for the backward pass: copies of their nodes,
+// ordered after the gradient that needs them.
 //
-//   x -> [conv -> relu] -> y      the brackets are covered, x and y are kept
+//   x -> [conv -> relu] -> y      nodes in brackets are covered; x and y are kept
 //
-//   dy ----------------------\    as a control input: not before dy is there
+//   dy ----------------------\    as a control input: not before dy is ready
 //   x -> Identity -----------> conv_recomputed -> relu_recomputed
 //
-// and the gradients of relu, of conv and of whatever else reads the two see the nodes below.
-// Nothing reads the results above but the forward pass, so their memory is free when that is over.
+// The gradients of relu, conv and all other readers of covered nodes use the copies. Only the
+// forward pass reads the originals, so their memory is free when it ends.
 
 #include <map>
 #include <vector>
@@ -17,34 +17,35 @@
 
 namespace tpuest {
 
-// An attribute of nodes that compute again: the name of the node whose results they have. What
-// counts operations of the model passes them over.
+// An attribute of recomputed nodes: the name of the node that they repeat. Counts of the model's
+// operations skip them.
 inline constexpr std::string_view kRecomputed = "_recomputed";
 
 class Recomputer {
  public:
-  // `options` outlives it. Nodes that the graph has now are the forward pass.
+  // `options` outlives it. The graph's current nodes are the forward pass.
   Recomputer(const Graph& graph, const Recompute& options);
 
-  // Has the gradient of a node, whose dys (valid or not) are there, see what it reads of covered
-  // nodes computed again.
+  // Makes the gradient of a node use recomputed values for its covered inputs and outputs. `dys`
+  // (valid() or not) are ready by then.
   void Show(Node& node, const std::vector<Value>& dys, GradContext& context);
 
  private:
   [[nodiscard]] bool IsCovered(const Node& node) const;
-  // Covered, and of no state: its inputs are all that it depends on.
+  // True if the node is covered and stateless: it depends only on its inputs.
   [[nodiscard]] bool IsAgain(const Node& node) const;
-  // The value as a gradient sees it: of a covered node computed again, else itself.
+  // Returns the value that a gradient uses: recomputed for a covered node, otherwise the value
+  // itself.
   Value Seen(const Value& value);
   const std::vector<Value>& Again(Node& node);
-  // A value that is kept, behind the dys.
+  // Returns a kept value, ordered after the dys.
   Value Kept(const Value& value);
 
   const Recompute& options_;
   int forward_nodes_;
-  std::vector<Node*> after_;                         // the dys that ask now
-  std::map<Value, Value> kept_;                      // of those dys
-  std::map<const Node*, std::vector<Value>> again_;  // results
+  std::vector<Node*> after_;                         // the dys of the current gradient
+  std::map<Value, Value> kept_;                      // kept values, ordered after those dys
+  std::map<const Node*, std::vector<Value>> again_;  // recomputed results
   std::map<const Node*, std::vector<Value>> again_inputs_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A GraphDef names tensors so: "node" (its output 0), "node:1", "^node" (runs before), and inside
-// functions "node:argument:0".
+// A GraphDef names tensors "node" (its output 0), "node:1", "^node" (a control input) and, inside
+// functions, "node:argument:0".
 
 #include <optional>
 #include <string>
@@ -12,12 +12,12 @@ namespace tpuest {
 
 struct TensorName {
   std::string_view node;
-  std::string_view argument;  // of a function's node; else empty
-  int index = 0;              // -1: the name has no number where one belongs
+  std::string_view argument;  // for a function's node; otherwise empty
+  int index = 0;              // -1: the name lacks a valid number
   bool control = false;
 };
 
-// Views into `text`.
+// Parses a tensor name; the result refers to `text`.
 [[nodiscard]] inline TensorName ParseTensorName(std::string_view text) {
   TensorName name;
   name.control = text.starts_with('^');
@@ -30,7 +30,7 @@ struct TensorName {
   const std::string_view number = text.substr(last + 1);
   const auto index = WholeNumber<decltype(name.index)>(number);
   if (index) name.index = *index;
-  // "argument" alone is its output 0, as in a function's `ret`.
+  // "argument" without a number is its output 0, as in a function's `ret`.
   if (!index && last == first && !number.empty()) {
     name.argument = number;
     name.index = 0;

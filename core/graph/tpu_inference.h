@@ -1,6 +1,6 @@
 #pragma once
-// A TpuInference says what of an inference graph runs on a TPU, in the terms of TPUEstimator's
-// exports.
+// A TpuInference says which part of an inference graph runs on a TPU, in the terms of
+// TPUEstimator's exports.
 
 #include <cstdint>
 #include <optional>
@@ -11,12 +11,13 @@
 
 namespace tpuest {
 
-// tf.compat.v1.estimator.tpu.BatchConfig: how a server gathers requests before it calls the TPU.
+// tf.compat.v1.estimator.tpu.BatchConfig: how a server batches requests before it calls the TPU.
 struct BatchConfig {
   int64_t num_batch_threads = 1;
-  int64_t max_batch_size = 0;  // 0: requests are not gathered
+  int64_t max_batch_size = 0;  // 0: requests are not batched
   int64_t batch_timeout_micros = 0;
-  std::vector<int64_t> allowed_batch_sizes;  // rising, the last is max_batch_size; empty: any
+  // in increasing order, the last is max_batch_size; empty: any
+  std::vector<int64_t> allowed_batch_sizes;
   int64_t max_enqueued_batches = 100;
 
   template <class V>
@@ -35,16 +36,16 @@ struct BatchConfig {
   }
 };
 
-// The computation begins at `inputs` and gives `results`. Between them everything goes to the TPU
-// but host ops (strings, tables) and what an AfterScope holds: such a node runs outside of the call
-// where nothing on the TPU needs it, else within it as an outside compilation.
+// The computation starts at `inputs` and gives `results`. Between them everything runs on the TPU
+// except host ops (strings, tables) and nodes of an AfterScope. Such a node runs outside the call
+// if no node on the TPU needs it, otherwise inside it as an outside compilation.
 struct TpuInference {
-  // The form of the call. 1: as TPUEstimator wraps a whole model_fn, inputs captured where they are
-  // read. 2: as inference_on_tpu does, inputs passed as arguments.
+  // The form of the call. 1: as TPUEstimator wraps a whole model_fn, inputs are captured where they
+  // are read. 2: as inference_on_tpu does, inputs are passed as arguments.
   int api_version = 1;
   std::vector<Value> inputs;  // [batch, ...] each
-  // In the order of the call's outputs; one may come twice. Those that do not run on the TPU are
-  // left out, and what is wanted beside them is added.
+  // In the order of the call's outputs; a result may occur twice. The call drops results that do
+  // not run on the TPU, and adds further values that the graph needs.
   std::vector<Value> results;
   std::optional<BatchConfig> batch_config;
 };

@@ -1,12 +1,12 @@
 #pragma once
-// The values for which an update is sure to leave finite numbers, stated by the record of its op
-// (OpDef::bounds). The gate of the CPU engine reads them (core/backend/cpu/update_gate.h): while
-// all values are within them it applies a step without looking at its results.
+// The input values for which an update is sure to leave finite numbers, stated by the record of its
+// op (OpDef::bounds). The CPU engine's update gate reads them (core/backend/cpu/update_gate.h):
+// while all values are within bounds, it applies a step without checking its results.
 //
-// A statement covers kSureSteps steps in a row. The variables are within their bounds before the
-// first of them, the other inputs before each one; a row may be updated up to a million times in a
-// step. Numbers are float; in double there is more room. A slot whose least value is 0 or more must
-// not fall below it by the update itself.
+// A statement covers kSureSteps consecutive steps. The variables are within their bounds before the
+// first of them, the other inputs before each one; a step may update a row up to a million times.
+// Numbers are float; double leaves more room. The update itself must not move a slot whose least
+// value is 0 or more below that value.
 
 #include <cstdint>
 #include <span>
@@ -16,25 +16,27 @@ namespace tpuest {
 
 inline constexpr int64_t kSureSteps = 4096;
 
-// An input of the op, by its name in the signature: the variable behind a resource, or a tensor.
+// The bounds of an input of the op, named as in the signature: of the variable behind a resource,
+// or of a tensor.
 struct InputBounds {
   std::string_view input;
   double least = 0;
   double most = 0;
 };
 
-// The absolute value is at most `most`.
+// Bounds the absolute value by `most`.
 constexpr InputBounds Within(std::string_view input, double most) { return {input, -most, most}; }
 
 struct UpdateBounds {
-  std::span<const InputBounds> inputs;  // each floating one and each variable; empty: never sure
-  // The update divides by the root of what is left of ms after mg^2 is taken away, plus epsilon,
-  // of the next ms and mg (inputs of these names, as grad, rho and indices): no bounds of its
-  // inputs make it finite, so the gate computes that difference before each step.
+  // bounds of every variable and every floating-point input; empty: never sure
+  std::span<const InputBounds> inputs;
+  // The update divides by the root of ms - mg^2 + epsilon, with the new ms and mg (inputs of these
+  // names, as are grad, rho and indices). No bounds of its inputs keep that finite, so the gate
+  // computes the difference before each step.
   bool divides_by_root_of_variance = false;
 
   [[nodiscard]] constexpr bool never_sure() const { return inputs.empty(); }
-  // nullptr: the input is not stated.
+  // nullptr: the input has no stated bounds.
   [[nodiscard]] constexpr const InputBounds* Find(std::string_view input) const {
     for (const InputBounds& bounds : inputs) {
       if (bounds.input == input) return &bounds;
@@ -43,7 +45,7 @@ struct UpdateBounds {
   }
 };
 
-// States that no input is sure: the gate looks at the results of every step.
+// States that the update is never sure: the gate checks the results of every step.
 inline constexpr UpdateBounds kNeverSure;
 
 }  // namespace tpuest

@@ -1,5 +1,6 @@
 #pragma once
-// Arrays by the values and nodes of one graph: a wide table's graph has hundreds of thousands.
+// Arrays indexed by the values and nodes of one graph, which for a wide table has hundreds of
+// thousands.
 
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace tpuest {
 
-// A T for each value that the graph has when the map is made.
+// One T per value that the graph has when the map is made.
 template <class T>
 class ValueMap {
  public:
@@ -29,20 +30,20 @@ class ValueMap {
     return starts_[static_cast<size_t>(value.node->id())] + static_cast<size_t>(value.index);
   }
 
-  std::vector<size_t> starts_;  // by node id
+  std::vector<size_t> starts_;  // index of a node's first value, by node id
   std::vector<T> entries_;
 };
 
-// What the values and nodes of a graph became in another graph, which is made of it.
+// Maps the values and nodes of one graph to those of another graph that is made from it.
 class GraphMap {
  public:
   explicit GraphMap(const Graph& from) : values_(from), nodes_(from.nodes().size(), nullptr) {}
 
-  // Not valid(), and null, until they are set.
+  // Not valid() and nullptr until they are set.
   [[nodiscard]] Value& operator[](const Value& old) { return values_[old]; }
   [[nodiscard]] Node*& operator[](const Node& old) { return nodes_[static_cast<size_t>(old.id())]; }
 
-  // What must be there by now.
+  // Returns a value that must be set by now.
   [[nodiscard]] Value At(const Value& old) const {
     const Value& value = values_[old];
     Check(value.valid(), "'{}' is not in the new graph yet", old.name());

@@ -1,5 +1,5 @@
 #pragma once
-// The list of all op families that tpuest knows: `const OpRegistry registry(ops::AllOps());`.
+// All op families that tpuest knows: `const OpRegistry registry(ops::AllOps());`.
 
 #include <vector>
 

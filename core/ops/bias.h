@@ -9,7 +9,7 @@ namespace tpuest::ops {
 
 // x [..., C] + bias [C]; the rank of x is at least 2.
 Value BiasAdd(Value x, Value bias, std::string_view name = "");
-// [..., C] summed over all axes but the last -> [C].
+// Sums [..., C] over all axes except the last -> [C].
 Value BiasAddGrad(Value dy, std::string_view name = "");
 
 OpFamily BiasOps();

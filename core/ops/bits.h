@@ -1,6 +1,6 @@
 #pragma once
-// Of the bits of integers, int32 and int64. Their records stand with the other functions of two
-// arguments (elementwise_binary.cpp).
+// Bitwise ops on integers, int32 and int64. Their records are with the other binary functions
+// (elementwise_binary.cpp).
 
 #include <string_view>
 
@@ -10,7 +10,7 @@ namespace tpuest::ops {
 
 Value BitwiseAnd(Value x, Value y, std::string_view name = "");
 Value BitwiseXor(Value x, Value y, std::string_view name = "");
-// The sign moves in; by 0 bits at least, and by all but one at most.
+// Shifts x right and fills with its sign bit. The distance is clamped to 0 .. number of bits - 1.
 Value RightShift(Value x, Value y, std::string_view name = "");
 
 }  // namespace tpuest::ops

@@ -15,11 +15,11 @@ struct ConvOptions {
   std::string padding = "SAME";             // SAME, VALID, EXPLICIT
   std::vector<int64_t> explicit_paddings;   // EXPLICIT: top, bottom, left, right
   std::vector<int64_t> dilations = {1, 1};  // height, width
-  std::string data_format = "NHWC";         // the only one there is
+  std::string data_format = "NHWC";         // the only supported value
 };
 
-// With a filter [kh, kw, C / groups, F] the channels are in groups, and so are the results: each
-// group of F / groups is made of the C / groups channels of its own.
+// With a filter [kh, kw, C / groups, F], channels and results are split into groups: each group of
+// F / groups results reads only its own C / groups channels.
 //
 // y[n,i,j,f] = sum over (a,b,c) of x[n, i*sh + a*dh - top, j*sw + b*dw - left, c] *
 // filter[a,b,c,f]. H' is ceil(H / sh) for SAME, ceil((H - (kh-1)*dh) / sh) for VALID.
@@ -31,8 +31,8 @@ Value Conv2DBackpropInput(Value input_sizes, Value filter, Value dy,
 Value Conv2DBackpropFilter(Value x, Value filter_sizes, Value dy, const ConvOptions& options = {},
                            std::string_view name = "");
 
-// Each channel has M filters of its own: x [N, H, W, C], filter [kh, kw, C, M] ->
-// y [N, H', W', C*M]; channel c, filter m is output channel c*M + m. Both strides are equal.
+// Applies M filters to each channel: x [N, H, W, C], filter [kh, kw, C, M] -> y [N, H', W', C*M];
+// channel c, filter m is output channel c*M + m. Both strides are equal.
 Value DepthwiseConv2dNative(Value x, Value filter, const ConvOptions& options = {},
                             std::string_view name = "");
 

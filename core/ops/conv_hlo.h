@@ -1,13 +1,13 @@
 #pragma once
-// Lowerings of windows over images to StableHLO.
+// Lowerings of convolutions to StableHLO.
 
 #include "core/backend/hlo/lower.h"
 
 namespace tpuest::ops {
 
 void LowerConv(LowerContext& c);                // Conv2D, DepthwiseConv2dNative
-void LowerConvBackpropInput(LowerContext& c);   // of both
-void LowerConvBackpropFilter(LowerContext& c);  // of both
+void LowerConvBackpropInput(LowerContext& c);   // for both
+void LowerConvBackpropFilter(LowerContext& c);  // for both
 
 void LowerMaxPool(LowerContext& c);
 void LowerMaxPoolGrad(LowerContext& c);

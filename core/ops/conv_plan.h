@@ -7,6 +7,6 @@ namespace tpuest::ops {
 
 void PlanConv(PlanContext& context);  // Conv2D, DepthwiseConv2dNative, _FusedConv2D
 void PlanConvBackpropInput(PlanContext& context);
-void PlanConvBackpropFilter(PlanContext& context);  // also with the bias's gradient
+void PlanConvBackpropFilter(PlanContext& context);  // also computes the gradient of the bias
 
 }  // namespace tpuest::ops

@@ -1,5 +1,5 @@
 #pragma once
-// Image files within a graph, as a server gets them: a host op.
+// Decodes image files within a graph, as a server receives them: a host op.
 
 #include <cstdint>
 #include <string>
@@ -13,13 +13,13 @@ struct DecodeImagesOptions {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 3;                    // 1 or 3
-  std::string interpolation = "bilinear";  // of tf.image.resize: nearest, bicubic, area
+  std::string interpolation = "bilinear";  // as in tf.image.resize: also nearest, bicubic, area
 };
 
-// bytes string [N], JPEG, PNG, BMP or GIF files each -> [N, height, width, channels]: decode_image
-// and tf.image.resize of each, float32, uint8 of the nearest pixels. TensorFlow's MapDefun, whose
-// function core/graph/write/map_function.h writes. A file that is none, or damaged, is an Error
-// kData that says which.
+// bytes string [N], one JPEG, PNG, BMP or GIF file each -> [N, height, width, channels]:
+// decode_image and tf.image.resize of each, float32, or uint8 with nearest. Written as TensorFlow's
+// MapDefun with the function of core/graph/write/map_function.h. A file that is not an image or is
+// damaged is an Error kData with its index.
 Value DecodeImages(Value bytes, const DecodeImagesOptions& options, std::string_view name = "");
 
 OpFamily DecodeImageOps();

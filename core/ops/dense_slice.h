@@ -1,5 +1,5 @@
 #pragma once
-// A DenseSlice says what a StridedSlice picks, axis by axis.
+// A DenseSlice says which elements a StridedSlice takes, axis by axis.
 
 #include <cstdint>
 #include <string>
@@ -10,17 +10,17 @@
 namespace tpuest::ops {
 
 struct DenseSlice {
-  // One an axis of the input. size: how many are taken (kUnknownDim if not known).
+  // One entry per axis of the input. size: the number of elements taken (kUnknownDim if not known).
   std::vector<int64_t> begin;
   std::vector<int64_t> strides;
   std::vector<int64_t> sizes;
-  Shape out;                 // new axes put in, shrunk ones left out
+  Shape out;                 // with inserted axes, without shrunk ones
   bool keeps_first = false;  // axis 0 of the input is axis 0 of the result
-  std::string fault;         // what is wrong, or empty
+  std::string fault;         // what is wrong; empty if nothing
 };
 
-// Input `shape` (of known rank) under the begin, end, strides and masks of a StridedSlice or
-// StridedSliceGrad.
+// Resolves the begin, end, strides and masks of a StridedSlice or StridedSliceGrad for an input of
+// `shape`, which has a known rank.
 [[nodiscard]] DenseSlice ResolveSlice(const Node& node, const Shape& shape,
                                       const std::vector<int64_t>& begin,
                                       const std::vector<int64_t>& end,

@@ -1,5 +1,5 @@
 #pragma once
-// Functions of one and of two arguments in StableHLO, as their kernels have them.
+// Functions of one and two arguments in StableHLO, equivalent to their kernels.
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace tpuest::ops {
 
-// A StableHLO op's name as a template's argument.
+// A StableHLO op's name as a template argument.
 template <size_t n>
 struct HloName {
   consteval HloName(const char (&name)[n]) { std::copy_n(name, n, text); }  // NOLINT: by its text
@@ -30,7 +30,7 @@ void LowerComparison(LowerContext& c) {
 }
 
 void LowerCast(LowerContext& c);
-void LowerRound(LowerContext& c);  // half to even; integers as they are
+void LowerRound(LowerContext& c);  // half to even; integers stay unchanged
 void LowerSquare(LowerContext& c);
 void LowerReciprocal(LowerContext& c);
 void LowerErf(LowerContext& c);
@@ -43,10 +43,10 @@ void LowerSigmoidGrad(LowerContext& c);
 void LowerTanhGrad(LowerContext& c);
 void LowerDivNoNan(LowerContext& c);
 void LowerSquaredDifference(LowerContext& c);
-// In both of these a NaN on either side is the result.
+// Both of these return NaN if either operand is NaN.
 void LowerMaximum(LowerContext& c);
 void LowerMinimum(LowerContext& c);
-// Integers divided by 0 give what the device gives.
+// Dividing integers by 0 gives the device's result.
 void LowerFloorDiv(LowerContext& c);
 void LowerFloorMod(LowerContext& c);
 

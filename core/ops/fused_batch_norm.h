@@ -1,14 +1,13 @@
 #pragma once
-// Batch normalisation as the fusion of a bound graph makes it (core/backend/cpu/norm_fusion.cpp):
-// one pass over the data where the parts of batch_norm_parts.h, the activation and the addition
-// behind them would be several.
+// Batch normalization as the fusion of a bound graph makes it (core/backend/cpu/norm_fusion.cpp):
+// one pass over the data instead of one per part of batch_norm_parts.h, activation and addition.
 //
 //   _BatchNormMoments(x)                  sum of x, sum of x^2, in double       [C], [C]
-//   _BatchNormStatistics(those)           mean, sum of (x - mean)^2             [C], [C]
-//   _FusedBatchNormApply(x, ...)          activation(normalised x)              as x
-//   _FusedBatchNormAdd(x, ..., side)      activation(normalised x + side)       as x
-//   _FusedBatchNormGradSums(dy, x, ...)   as _BatchNormGradSums, dy behind the activation
-//   _FusedBatchNormGradApply(dy, x, ...)  as _BatchNormGradApply, dy behind the activation
+//   _BatchNormStatistics(moments)         mean, sum of (x - mean)^2             [C], [C]
+//   _FusedBatchNormApply(x, ...)          activation(normalized x)              as x
+//   _FusedBatchNormAdd(x, ..., side)      activation(normalized x + side)       as x
+//   _FusedBatchNormGradSums(dy, x, ...)   as _BatchNormGradSums, dy after the activation
+//   _FusedBatchNormGradApply(dy, x, ...)  as _BatchNormGradApply, dy after the activation
 
 #include "core/graph/graph.h"
 

@@ -1,5 +1,5 @@
 #pragma once
-// Formulas in StableHLO, written as in C++: a term is a value that knows its builder. Operands
+// StableHLO formulas written as C++ expressions: a term is a value that knows its builder. Operands
 // broadcast as NumPy does; a number takes the other operand's dtype.
 
 #include <utility>
@@ -27,7 +27,7 @@ class HloTerm {
   HloValue value_;
 };
 
-// Input i; bfloat16 as float, which is what kernels compute it in.
+// Returns input i, with bfloat16 converted to float, in which kernels compute it.
 [[nodiscard]] HloTerm WideInput(LowerContext& c, int i);
 
 [[nodiscard]] inline HloTerm operator+(const HloTerm& x, const HloTerm& y) {
@@ -51,7 +51,7 @@ class HloTerm {
 [[nodiscard]] inline HloTerm operator*(double x, const HloTerm& y) { return y.Like(x) * y; }
 [[nodiscard]] inline HloTerm operator/(double x, const HloTerm& y) { return y.Like(x) / y; }
 
-// Claims: terms of bool. A claim about NaN is false, but for its being unequal.
+// Comparisons: terms of bool. A comparison with NaN is false, except Differs.
 [[nodiscard]] inline HloTerm operator<(const HloTerm& x, const HloTerm& y) {
   return x.Compare("LT", y);
 }
@@ -81,7 +81,7 @@ class HloTerm {
 }
 [[nodiscard]] inline HloTerm Not(const HloTerm& x) { return x.Unary("not"); }
 
-// x where `claim` holds, else y.
+// Returns x where `claim` holds, otherwise y.
 [[nodiscard]] HloTerm Where(const HloTerm& claim, const HloTerm& x, const HloTerm& y);
 [[nodiscard]] inline HloTerm Where(const HloTerm& claim, const HloTerm& x, double y) {
   return Where(claim, x, x.Like(y));
@@ -101,7 +101,8 @@ class HloTerm {
 [[nodiscard]] inline HloTerm PowOf(const HloTerm& x, const HloTerm& y) {
   return x.Binary("power", y);
 }
-// The extreme of x and a number; where x is NaN it is NaN or y, as the device has it.
+// The larger or smaller of x and a number; if x is NaN the result is NaN or y, depending on the
+// device.
 [[nodiscard]] inline HloTerm MaxOf(const HloTerm& x, double y) {
   return x.Binary("maximum", x.Like(y));
 }
@@ -109,7 +110,8 @@ class HloTerm {
   return x.Binary("minimum", x.Like(y));
 }
 
-// A lowering whose output 0 is fn of its inputs, element by element; bfloat16 is rounded once.
+// A lowering that computes output 0 as fn of the inputs, element by element; bfloat16 is rounded
+// once.
 template <HloTerm (*fn)(const HloTerm&)>
 void LowerOne(LowerContext& c) {
   c.Output(0, fn(WideInput(c, 0)).As(c.OutputDType(0)).value());

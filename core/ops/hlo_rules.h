@@ -8,14 +8,15 @@
 
 namespace tpuest::ops {
 
-// A lowering whose output 0 is input 0 under output 0's shape.
+// A lowering whose output 0 is input 0 in output 0's shape.
 void LowerAlias(LowerContext& c);
 
-// The integers of input i, which must be known when the module is made. Error kUsage otherwise.
+// Returns the integers of input i, which must be known when the module is made. Throws Error kUsage
+// otherwise.
 [[nodiscard]] std::vector<int64_t> IntsOfInput(const LowerContext& c, int i);
 
-// The running join of x [n]: element i of the result joins elements 0..i by `op` (add, maximum,
-// minimum); `init` changes nothing in it.
+// Returns the running reduction of x [n]: element i combines elements 0..i by `op` (add, maximum,
+// minimum); `init` is the neutral element.
 [[nodiscard]] HloValue Scan(HloBuilder& hlo, std::string_view op, const HloValue& x, double init);
 
 }  // namespace tpuest::ops

@@ -8,7 +8,7 @@
 
 namespace tpuest::ops {
 
-// The sizes of a resizing op, or of its gradient's, for an image [N, H, W, C] and its result.
+// The sizes of a resizing op or of its gradient, for an image [N, H, W, C] and its result.
 [[nodiscard]] ResizeShape ResizeShapeOf(const Node& node, const Shape& image, const Shape& result);
 [[nodiscard]] ProjectiveShape ProjectiveShapeOf(const Node& node, const Shape& image,
                                                 const Shape& result);

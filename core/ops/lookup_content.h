@@ -1,19 +1,19 @@
 #pragma once
-// Finds the content of a table in the graph. For the lookup family's own files.
+// Finds the content of a table in the graph. Private to the lookup ops.
 
 #include "core/graph/graph.h"
 
 namespace tpuest::ops {
 
-// The content of a table: keys[i] has values[i].
+// The content of a table: keys[i] maps to values[i].
 struct TableContent {
-  Tensor keys;    // [n]; one may come twice
+  Tensor keys;    // [n]; a key may occur twice
   Tensor values;  // [n]
 };
 
-// The content of the table behind the handle of a lookup: constants, or the lines of a file. Error
-// kUsage with the lookup's place: no initializer, no constants, keys or values of another dtype;
-// kData: a file that does not have the columns.
+// Returns the content of the table behind a lookup's handle: constants, or the lines of a file.
+// Throws Error kUsage with the lookup's place for a missing initializer, inputs that are not
+// constant, and keys or values of another dtype; kData for a file without the columns.
 [[nodiscard]] TableContent ContentOf(const Node& lookup);
 
 }  // namespace tpuest::ops

@@ -1,5 +1,5 @@
 #pragma once
-// Products of matrices.
+// Matrix products.
 
 #include <string_view>
 
@@ -15,8 +15,8 @@ struct MatMulOptions {
 // a [n, k] times b [k, m] -> [n, m]; transposed operands are [k, n] and [m, k].
 Value MatMul(Value a, Value b, const MatMulOptions& options = {}, std::string_view name = "");
 
-// The same of each pair of matrices, the last two dimensions of x and y; the dimensions before them
-// are alike.
+// MatMul of each pair of matrices, the last two dimensions of x and y; their other dimensions are
+// equal.
 Value BatchMatMulV2(Value x, Value y, const MatMulOptions& options = {},
                     std::string_view name = "");
 

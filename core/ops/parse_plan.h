@@ -1,5 +1,5 @@
 #pragma once
-// Plans the parsing of a batch of tf.Examples, for ParseExample and ParseExampleV2.
+// Plans ParseExample and ParseExampleV2, which parse a batch of tf.Examples.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tpuest::ops {
 
-// The positions of keys, defaults and results among the inputs and outputs of a node.
+// The positions of keys, defaults and results among a node's inputs and outputs.
 struct ParseLayout {
   explicit ParseLayout(const Node& node);
 
@@ -22,19 +22,19 @@ struct ParseLayout {
   [[nodiscard]] int values(int i) const { return sparse + i; }
   [[nodiscard]] int shape(int i) const { return 2 * sparse + i; }
 
-  bool v2;  // keys are vectors: one input each for all sparse and all dense keys
+  bool v2;  // keys are vectors: one input for all sparse and one for all dense keys
   int dense;
   int sparse;
   int ragged;
 };
 
-// The keys of all sparse features, or of all dense ones; empty if an input that holds some is no
+// Returns the keys of all sparse features, or of all dense ones; empty if an input with keys is not
 // constant.
 [[nodiscard]] std::vector<std::string> SparseKeys(const Node& node);
 [[nodiscard]] std::vector<std::string> DenseKeys(const Node& node);
 
-// Counts the values that the examples hold in all under each key. Error kData if an example is
-// damaged.
+// Returns the total number of values that the examples hold under each key. Throws Error kData for
+// a damaged example.
 [[nodiscard]] std::vector<int64_t> CountValues(const Tensor& serialized,
                                                const std::vector<std::string>& keys);
 

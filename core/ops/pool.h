@@ -13,16 +13,16 @@ namespace tpuest::ops {
 struct PoolOptions {
   std::vector<int64_t> ksize = {2, 2};    // height, width
   std::vector<int64_t> strides = {2, 2};  // height, width
-  std::string padding = "VALID";          // SAME, VALID
-  std::string data_format = "NHWC";       // the only one there is
+  std::string padding = "VALID";          // or SAME
+  std::string data_format = "NHWC";       // the only supported value
 };
 
-// The largest value of each window.
+// The maximum of each window.
 Value MaxPool(Value x, const PoolOptions& options = {}, std::string_view name = "");
 // dx of y = MaxPool(x): dy goes to the first largest value of each window, row by row.
 Value MaxPoolGrad(Value x, Value y, Value dy, const PoolOptions& options = {},
                   std::string_view name = "");
-// The mean of what a window covers of the image (padding does not count).
+// The mean of the part of the image that a window covers (padding does not count).
 Value AvgPool(Value x, const PoolOptions& options = {}, std::string_view name = "");
 
 OpFamily PoolOps();

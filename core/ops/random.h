@@ -1,13 +1,13 @@
 #pragma once
-// Random tensors: pure functions of (seed, node's name or own seeds, global step, element), so
+// Random tensors: pure functions of (seed, node name or own seeds, global step, element), so that
 // replicas, blocks and hosts draw slices of one tensor.
 //
 // Philox4x32-10 (core/base/random.h). The key's name is Fingerprint64 of the node's name. If the
 // attributes seed and seed2 are not both 0, it is their SeedName, so that nodes with the same two
-// draw the same numbers, as in a graph of TensorFlow's (several draws of one layer differ:
-// kDrawOfSeed). In runs that began under the first rule (seeds_by_name) it is Fingerprint64 of
-// "name/seed/seed2". Element i of the tensor of the *global* batch (or of the tensor itself if it
-// has no batch axis) draws
+// draw the same numbers, as in a graph of TensorFlow (several draws of one layer differ:
+// kDrawOfSeed). Runs that began under an earlier rule (seeds_by_name) use Fingerprint64 of
+// "name/seed/seed2" instead. Element i of the tensor of the *global* batch (or of the tensor itself
+// if it has no batch axis) draws
 //   uniform:   UniformFloat(word i); bfloat16: its upper 7 bits; double: the upper 52 bits of words
 //              2i + 1 and 2i
 //   integers:  minval + (words 2i + 1 and 2i as 64 bits, modulo maxval - minval)
@@ -27,16 +27,16 @@ Value RandomUniform(Value shape, DType dtype, std::string_view name = "");  // i
 Value RandomStandardNormal(Value shape, DType dtype, std::string_view name = "");
 // Standard normal, redrawn beyond two standard deviations.
 Value TruncatedNormal(Value shape, DType dtype, std::string_view name = "");
-// Integers in [minval, maxval): scalars, int32 or int64.
+// Integers in [minval, maxval), which are scalars, int32 or int64.
 Value RandomUniformInt(Value shape, Value minval, Value maxval, std::string_view name = "");
 
-// The distributions above over a shape that is known (initial values).
+// The distributions above with a known shape (initial values).
 Value RandomUniform(Graph& graph, const Shape& shape, DType dtype, std::string_view name = "");
 Value RandomStandardNormal(Graph& graph, const Shape& shape, DType dtype,
                            std::string_view name = "");
 Value TruncatedNormal(Graph& graph, const Shape& shape, DType dtype, std::string_view name = "");
 
-// The name in the key of a random node. `seeds_by_name`: see above.
+// Returns the name in the key of a random node. `seeds_by_name`: see above.
 [[nodiscard]] uint64_t RandomName(const Node& node, bool seeds_by_name);
 
 OpFamily RandomOps();

@@ -1,7 +1,8 @@
 #pragma once
-// Random ops in StableHLO: the words of the CPU engine (core/ops/random.h), so that uniform numbers
-// and integers are its numbers to the bit. Normals of float and bfloat16 are computed in float, to
-// 1e-6 of the largest; a truncated one that lies so near to two deviations may be another one.
+// Random ops in StableHLO, from the same words as on the CPU engine (core/ops/random.h): uniform
+// numbers and integers are equal to the bit. Normals of float and bfloat16 are computed in float,
+// within 1e-6 of the largest; a truncated normal that close to two deviations may be redrawn on one
+// side only.
 
 #include "core/backend/hlo/lower.h"
 

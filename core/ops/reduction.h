@@ -1,6 +1,6 @@
 #pragma once
-// Reductions over axes that are known when the graph is built. No axes: over all of them. Sums of
-// floats run in a fixed order: the bits do not depend on the threads.
+// Reductions over axes that are known when the graph is built; no axes means all. Sums of floats
+// run in a fixed order, so their bits do not depend on the number of threads.
 
 #include <string_view>
 #include <vector>
@@ -26,7 +26,7 @@ Value All(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false
 Value Any(Value x, const std::vector<int64_t>& axes = {}, bool keep_dims = false,
           std::string_view name = "");
 
-// result[i] = sum of data[j] with segment_ids[j] == i, in the order of j; a negative id is dropped.
+// result[i] = sum of data[j] with segment_ids[j] == i, in the order of j; negative ids are dropped.
 // data: segment_ids.shape + inner -> [num_segments] + inner.
 Value UnsortedSegmentSum(Value data, Value segment_ids, Value num_segments,
                          std::string_view name = "");
@@ -36,6 +36,6 @@ Value UnsortedSegmentSum(Value data, Value segment_ids, int64_t num_segments,
 OpFamily ReductionOps();
 OpFamily SegmentOps();
 OpFamily CumsumOps();         // Cumsum
-OpFamily SortedSegmentOps();  // SegmentSum, SparseSegmentMean and the like
+OpFamily SortedSegmentOps();  // SegmentSum, SparseSegmentMean and related ops
 
 }  // namespace tpuest::ops

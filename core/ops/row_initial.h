@@ -1,6 +1,6 @@
 #pragma once
-// The initial value of a variable as a function of the row: what its graph draws for the whole
-// tensor, for any of its elements, to the bit.
+// The initial value of a variable as a function of the row: any element, equal to the bit to the
+// one that the graph draws for the whole tensor.
 
 #include <cstdint>
 #include <optional>
@@ -11,13 +11,13 @@
 
 namespace tpuest::ops {
 
-// Of a float32 initial value: one number everywhere, or random numbers that are multiplied by
-// numbers and added to. nullopt: it is none of these. `seed`: tf_random_seed.
+// Describes a float32 initial value that is one number in every element, or random numbers that are
+// scaled and shifted; nullopt for any other. `seed`: tf_random_seed.
 [[nodiscard]] std::optional<RowDraw> RowDrawOf(const Value& initial, uint64_t seed);
 
-// The same as nodes of a graph, of ops that TensorFlow has: the elements [n, width] of these rows,
-// int64 [n]. Numbers from a normal distribution are equal but for the rounding of a logarithm and a
-// cosine in double; truncated ones are those of the first eight tries (one in 10^11 needs more).
+// The same as graph nodes, using ops that TensorFlow has: the elements [n, width] of these rows,
+// int64 [n]. Normal numbers are equal except for the rounding of a logarithm and a cosine in
+// double; truncated ones stop after eight tries (one in 10^11 needs more).
 [[nodiscard]] std::optional<Value> DrawnRows(const Value& initial, uint64_t seed, Value rows,
                                              int64_t width);
 

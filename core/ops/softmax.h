@@ -13,10 +13,11 @@ Value Softmax(Value logits, std::string_view name = "");
 Value LogSoftmax(Value logits, std::string_view name = "");
 
 // loss [N] = -log softmax(logits)[label]; logits [N, K], labels int32 or int64 [N]. A row whose
-// label is not in 0..K-1 has loss and gradient NaN, as in TensorFlow: heads check labels before.
+// label is outside 0..K-1 has loss and gradient NaN, as in TensorFlow; heads check labels
+// beforehand.
 Value SparseSoftmaxCrossEntropyWithLogits(Value logits, Value labels, std::string_view name = "");
-// loss [N] = -sum(labels * log softmax(logits)); logits and labels [N, K], or one row [1, K] of
-// either for all.
+// loss [N] = -sum(labels * log softmax(logits)); logits and labels [N, K]; either may be a single
+// row [1, K].
 Value SoftmaxCrossEntropyWithLogits(Value logits, Value labels, std::string_view name = "");
 
 OpFamily SoftmaxOps();

@@ -1,5 +1,5 @@
 #pragma once
-// Places of numbers in lists that rise.
+// Finds the positions of numbers in sorted lists.
 
 #include <string_view>
 
@@ -7,8 +7,9 @@
 
 namespace tpuest::ops {
 
-// For each of values [B, M] the first place in its list, sorted_inputs [B, N], whose number is not
-// below it; N where there is none. float, int32 or int64; out_type is int32 or int64.
+// For each of values [B, M], returns the first position in its list, sorted_inputs [B, N], whose
+// number is at least the value; N if there is none. float, int32 or int64; out_type is int32 or
+// int64.
 Value LowerBound(Value sorted_inputs, Value values, DType out_type = DType::kInt32,
                  std::string_view name = "");
 

@@ -10,9 +10,9 @@
 
 namespace tpuest::ops {
 
-// The number as printf writes it: %d; floating %f, %e (scientific) or the shorter of the two (%g),
-// with `precision` digits where it is not -1, at least `width` wide, filled with `fill`: " " or
-// "0".
+// Formats a number as printf does: integers with %d; floating numbers with %f, %e (scientific) or
+// %g (shorter of the two), with `precision` digits unless it is -1, padded to `width` with `fill`:
+// " " or "0".
 struct AsStringOptions {
   int precision = -1;
   bool scientific = false;
@@ -24,17 +24,18 @@ Value AsString(Value x, const AsStringOptions& options = {}, std::string_view na
 // Fingerprint64(x) modulo num_buckets, int64.
 Value StringToHashBucketFast(Value x, int64_t num_buckets, std::string_view name = "");
 
-// Hash64(x) modulo num_buckets, int64: tf.strings.to_hash_bucket, another hash than the fast one.
+// Hash64(x) modulo num_buckets, int64: tf.strings.to_hash_bucket, a different hash from the fast
+// one.
 Value StringToHashBucket(Value x, int64_t num_buckets, std::string_view name = "");
 
-// SipHash-2-4(x) by a key of two numbers, modulo num_buckets, int64.
+// SipHash-2-4(x) with a key of two numbers, modulo num_buckets, int64.
 Value StringToHashBucketStrong(Value x, int64_t num_buckets, const std::vector<int64_t>& key,
                                std::string_view name = "");
 
-// The key that TensorFlow's crosses start from unless one is given.
+// The key that TensorFlow's crosses use by default.
 inline constexpr uint64_t kCrossHashKey = 0xDECAFCAFFE;
 // tf.sparse.cross_hashed of dense inputs, string or integer [B, Ki] or [B]: int64 [B, product of
-// Ki], every combination of a row's values, the last input's changing first. A cross is
+// Ki], all combinations of a row's values, with the last input changing fastest. A cross is
 // FingerprintCat64 from `hash_key` over the inputs in their order, modulo num_buckets; integers
 // stand for themselves, strings for their Fingerprint64. The dimensions may be unknown.
 Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets,

@@ -1,6 +1,6 @@
 #pragma once
-// Ops that cut, change and read texts: host ops, never on the device. A text is bytes; where a
-// `unit` says UTF8_CHAR it is the characters of UTF-8.
+// Ops that cut, change and parse strings: host ops, never on the device. A string is a sequence of
+// bytes or, if `unit` is UTF8_CHAR, of UTF-8 characters.
 
 #include <string_view>
 #include <vector>
@@ -10,22 +10,23 @@
 
 namespace tpuest::ops {
 
-// int32, the bytes or characters of each text.
+// The length of each string in bytes or characters, int32.
 Value StringLength(Value x, std::string_view unit = "BYTE", std::string_view name = "");
-// `length` bytes or characters from `position` on, as many as there are; a position below 0 counts
-// from the end. Both are scalars or of x's shape. Error kData for a position behind the end or
-// before the beginning, as in TensorFlow.
+// Returns up to `length` bytes or characters from `position` on; a negative position counts from
+// the end. Both are scalars or of x's shape. A position out of range is an Error kData, as in
+// TensorFlow.
 Value Substr(Value x, Value position, Value length, std::string_view unit = "BYTE",
              std::string_view name = "");
-// x[begin:end] of each text as Python cuts bytes: bounds are clamped to the text. nullptr: from its
-// beginning, to its end.
+// x[begin:end] of each string as Python slices bytes: bounds are clamped to the string. nullptr:
+// from its start, to its end.
 Value TextSlice(Value x, const int64_t* begin, const int64_t* end);
-// The texts one after the other, with a separator between them; scalars stand beside all.
+// Concatenates the strings with a separator between them; scalars are repeated.
 Value StringJoin(const std::vector<Value>& texts, std::string_view separator = "",
                  std::string_view name = "");
-// The number that each text is: float, double, int32 or int64. Error kData for one that is none.
+// Parses each string as a number: float, double, int32 or int64. Throws Error kData for anything
+// else.
 Value StringToNumber(Value x, DType out_type, std::string_view name = "");
-// RE2's patterns (core/base/text/text_pattern.h).
+// Patterns have RE2's syntax (core/base/text/text_pattern.h).
 Value RegexReplace(Value x, std::string_view pattern, std::string_view rewrite, bool all = true,
                    std::string_view name = "");
 Value RegexFullMatch(Value x, std::string_view pattern, std::string_view name = "");

@@ -1,7 +1,7 @@
 #pragma once
-// One update of a variable and its slots, TensorFlow's formulas (training_ops). var, accum, ... are
-// handles; lr, momentum, ... scalars of the variable's dtype; grad is of its shape. The rows of the
-// sparse ones are grad[i] for row indices[i], each row at most once; index -1 is no row.
+// One update of a variable and its slots, with TensorFlow's formulas (training_ops). var, accum,
+// ... are handles; lr, momentum, ... are scalars of the variable's dtype; grad has its shape.
+// Sparse ops take grad[i] for row indices[i], each row at most once; index -1 means no row.
 
 #include <string_view>
 
@@ -11,18 +11,18 @@ namespace tpuest::ops {
 
 // var -= alpha delta
 Node* ResourceApplyGradientDescent(Value var, Value alpha, Value delta, std::string_view name = "");
-// accum = momentum accum + grad; var -= lr accum, with Nesterov lr (grad + momentum accum)
+// accum = momentum accum + grad; var -= lr accum, or lr (grad + momentum accum) with Nesterov
 struct MomentumInputs {
   Value var, accum, lr, grad, momentum;
   bool use_nesterov = false;
 };
 Node* ResourceApplyMomentum(const MomentumInputs& inputs, std::string_view name = "");
-// Keras's form: accum = momentum accum - lr grad; var += accum, with Nesterov momentum accum - lr
-// grad
+// Keras' form: accum = momentum accum - lr grad; var += accum, or momentum accum - lr grad with
+// Nesterov
 Node* ResourceApplyKerasMomentum(const MomentumInputs& inputs, std::string_view name = "");
-// rate = lr sqrt(1 - beta2_power) / (1 - beta1_power); m += (1 - beta1)(grad - m);
-// v += (1 - beta2)(grad^2 - v); var -= rate m / (sqrt(v) + epsilon), with Nesterov
-// rate (beta1 m + (1 - beta1) grad) / ...
+// rate = lr sqrt(1 - beta2_power) / (1 - beta1_power); m += (1 - beta1)(grad - m); v += (1 -
+// beta2)(grad^2 - v); var -= rate m / (sqrt(v) + epsilon), or rate (beta1 m + (1 - beta1) grad) /
+// ... with Nesterov
 struct AdamInputs {
   Value var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad;
   bool use_nesterov = false;
@@ -37,17 +37,17 @@ struct AdagradInputs {
 Node* ResourceApplyAdagrad(const AdagradInputs& inputs, std::string_view name = "");
 Node* ResourceApplyAdagradV2(const AdagradInputs& inputs, std::string_view name = "");
 // ms += (1 - rho)(grad^2 - ms); mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom.
-// Centered: mg += (1 - rho)(grad - mg), and ms - mg^2 + epsilon under the root
+// Centered: mg += (1 - rho)(grad - mg), and the root is of ms - mg^2 + epsilon
 struct RMSPropInputs {
   Value var, ms, mom, lr, rho, momentum, epsilon, grad;
   Value mg;  // centered only
 };
 Node* ResourceApplyRMSProp(const RMSPropInputs& inputs, std::string_view name = "");
 Node* ResourceApplyCenteredRMSProp(const RMSPropInputs& inputs, std::string_view name = "");
-// shrunk = grad + 2 l2_shrinkage var (V2; else grad); next = accum + grad^2;
-// linear += shrunk - (next^-lr_power - accum^-lr_power) / lr var;
-// var = |linear| > l1 ? (sign(linear) l1 - linear) / (next^-lr_power / lr + 2 l2) : 0;
-// accum = next. With multiply_linear_by_lr the slot holds lr times linear.
+// shrunk = grad + 2 l2_shrinkage var (V2; otherwise grad); next = accum + grad^2; linear += shrunk
+// - (next^-lr_power - accum^-lr_power) / lr var; var = |linear| > l1 ? (sign(linear) l1 - linear) /
+// (next^-lr_power / lr + 2 l2) : 0; accum = next. With multiply_linear_by_lr the slot holds lr
+// times linear.
 struct FtrlInputs {
   Value var, accum, linear, grad, lr, l1, l2, lr_power;
   Value l2_shrinkage;  // V2 only
@@ -56,7 +56,7 @@ struct FtrlInputs {
 Node* ResourceApplyFtrl(const FtrlInputs& inputs, std::string_view name = "");
 Node* ResourceApplyFtrlV2(const FtrlInputs& inputs, std::string_view name = "");
 
-// These apply the formulas above to the rows `indices` (int32 or int64 [n]) of grad [n, ...].
+// Applies the formulas above to the rows `indices` (int32 or int64 [n]) of grad [n, ...].
 Node* ResourceSparseApplyMomentum(const MomentumInputs& inputs, Value indices,
                                   std::string_view name = "");
 Node* ResourceSparseApplyKerasMomentum(const MomentumInputs& inputs, Value indices,

@@ -1,5 +1,5 @@
 #pragma once
-// The optimizers' formulas in StableHLO, of whole variables and of rows; training.h has them.
+// The optimizers' formulas (training.h) in StableHLO, for whole variables and for rows.
 
 #include "core/backend/hlo/lower.h"
 
@@ -11,7 +11,7 @@ void LowerKerasMomentum(LowerContext& c);
 void LowerAdam(LowerContext& c);
 void LowerRMSProp(LowerContext& c);
 void LowerCenteredRMSProp(LowerContext& c);
-void LowerAdagrad(LowerContext& c);  // with `epsilon` V2
-void LowerFtrl(LowerContext& c);     // with `l2_shrinkage` V2
+void LowerAdagrad(LowerContext& c);  // V2 if there is an `epsilon`
+void LowerFtrl(LowerContext& c);     // V2 if there is an `l2_shrinkage`
 
 }  // namespace tpuest::ops

@@ -1,5 +1,5 @@
 #pragma once
-// The distinct numbers of a list, for the ops that count, sum or dedupe by them.
+// Finds the distinct numbers of a list, for ops that count, sum or deduplicate by them.
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace tpuest::ops {
 
-// The slots of an open-addressing table: a power of two, at most half of them taken.
+// The slots of an open-addressing table: a power of two, at most half of them used.
 [[nodiscard]] inline int64_t UniqueTableSlots(int64_t numbers) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(numbers, 1)))) *
          2;
@@ -18,9 +18,9 @@ namespace tpuest::ops {
   return static_cast<size_t>(UniqueTableSlots(numbers)) * sizeof(int32_t);
 }
 
-// y [n]: each number of x [n] once, in the order in which they come first, then -1; idx [n]: the
-// place in y of each of x. `table` has UniqueTableBytes(n). Fibonacci hashing: the high bits of the
-// product depend on all of the number's.
+// y [n]: each number of x [n] once, in the order of first occurrence, then -1; idx [n]: the
+// position in y of each element of x. `table` has UniqueTableBytes(n). Fibonacci hashing: the high
+// bits of the product depend on all bits of the number.
 template <class T, class Index>
 void FindUnique(const T* x, int64_t n, T* y, Index* idx, int32_t* table) {
   const auto slots = static_cast<uint64_t>(UniqueTableSlots(n));

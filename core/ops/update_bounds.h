@@ -1,7 +1,7 @@
 #pragma once
-// The bounds of the ops that write variables (core/graph/update_bounds.h), each with the reason why
-// kSureSteps = 4096 updates within them stay below float's largest number, 3.4e38. The formulas are
-// those of core/kernels/isa/optimizer.h.
+// The bounds of ops that write variables (core/graph/update_bounds.h). Each comment explains why
+// kSureSteps = 4096 updates within the bounds stay below the largest float, 3.4e38. The formulas
+// are those of core/kernels/isa/optimizer.h.
 
 #include "core/graph/update_bounds.h"
 
@@ -13,8 +13,8 @@ inline constexpr double kMostOfRate = 1e3;
 inline constexpr double kLeastEpsilon = 1e-10;
 inline constexpr double kMostOfEpsilon = 1e3;
 
-// A value replaces the variable, or is added to it: at most 4e12 together, 4e18 where a million
-// updates fall on a row.
+// A value replaces the variable or is added to it: at most 4e12 in total, 4e18 if a million updates
+// hit a row.
 inline constexpr InputBounds kAssignInputs[] = {
     Within("resource", kMostOfVariable),
     Within("value", kMostOfGradient),
@@ -34,8 +34,8 @@ inline constexpr InputBounds kGradientDescentInputs[] = {
 };
 inline constexpr UpdateBounds kGradientDescentBounds{kGradientDescentInputs};
 
-// accum grows to at most 5e21 (Keras' form, which has the rate in it), and var by 1e3 of it each
-// time: 2e34, where a million updates fall on a row.
+// accum grows to at most 5e21 (Keras' form, which includes the rate), and each step moves var by at
+// most 1e3 times that: 2e34 if a million updates hit a row.
 inline constexpr InputBounds kMomentumInputs[] = {
     Within("var", kMostOfVariable), Within("accum", kMostOfVariable),
     Within("lr", kMostOfRate),      Within("grad", kMostOfGradient),
@@ -43,8 +43,8 @@ inline constexpr InputBounds kMomentumInputs[] = {
 };
 inline constexpr UpdateBounds kMomentumBounds{kMomentumInputs};
 
-// m and v are averages of what is within bounds, and an average of numbers that are not negative
-// is not negative. A step is at most 1e18 * 1e3 / (1 - 0.99) / 1e-10 = 1e33.
+// m and v are averages of values within bounds, and the average of non-negative numbers is not
+// negative. A step is at most 1e18 * 1e3 / (1 - 0.99) / 1e-10 = 1e33.
 inline constexpr InputBounds kAdamInputs[] = {
     Within("var", kMostOfVariable),
     Within("m", kMostOfVariable),
@@ -59,8 +59,8 @@ inline constexpr InputBounds kAdamInputs[] = {
 };
 inline constexpr UpdateBounds kAdamBounds{kAdamInputs};
 
-// ms is an average, as Adam's v. A step is at most 1e9 * 1e3 / sqrt(1e-10) = 1e17, mom 4e26 where a
-// million updates fall on a row, and var 2e36.
+// ms is an average, like Adam's v. A step is at most 1e9 * 1e3 / sqrt(1e-10) = 1e17, mom 4e26 if a
+// million updates hit a row, and var 2e36.
 inline constexpr InputBounds kRMSPropInputs[] = {
     Within("var", kMostOfVariable),
     {"ms", 0, kMostOfVariable},
@@ -73,9 +73,9 @@ inline constexpr InputBounds kRMSPropInputs[] = {
 };
 inline constexpr UpdateBounds kRMSPropBounds{kRMSPropInputs};
 
-// The gate leaves at least 1e-16 below the root (update_gate.cpp), where epsilon is 1e-10 or more:
-// a step is at most 1e20. A row is updated once a step, which the gate looks at, too: mom is at
-// most 4e23, and var 2e27.
+// The gate keeps at least 1e-16 under the root (update_gate.cpp) if epsilon is 1e-10 or more: a
+// step is at most 1e20. The gate also checks that a step updates a row once: mom is at most 4e23,
+// and var 2e27.
 inline constexpr InputBounds kCenteredRMSPropInputs[] = {
     Within("var", kMostOfVariable),  Within("mg", kMostOfVariable),
     {"ms", 0, kMostOfVariable},      Within("mom", kMostOfVariable),
@@ -86,8 +86,8 @@ inline constexpr InputBounds kCenteredRMSPropInputs[] = {
 inline constexpr UpdateBounds kCenteredRMSPropBounds{kCenteredRMSPropInputs,
                                                      /*divides_by_root_of_variance=*/true};
 
-// accum only grows. Without an epsilon a step is at most 1e9 * 1e3 / sqrt(1e-12) = 1e18, with one
-// 1e9 * 1e3 / 1e-10 = 1e22, and var 4e31 where a million updates fall on a row.
+// accum only grows. Without an epsilon a step is at most 1e9 * 1e3 / sqrt(1e-12) = 1e18, with an
+// epsilon 1e9 * 1e3 / 1e-10 = 1e22, and var 4e31 if a million updates hit a row.
 inline constexpr InputBounds kAdagradInputs[] = {
     Within("var", kMostOfVariable),
     {"accum", 1e-12, kMostOfVariable},
@@ -103,10 +103,10 @@ inline constexpr UpdateBounds kAdagradBounds{kAdagradInputs};
 inline constexpr UpdateBounds kAdagradV2Bounds{kAdagradV2Inputs};
 
 // Let R be accum^-lr_power / lr, which only grows, from 1e-9 at least. An update makes var at most
-// |linear| / R, and a later one moves it by |grad| / R <= 1e9 at most: by 4e18, where a million
-// updates fall on a row. linear follows as R var, and rounding adds a factor of 1e7 until R has
-// grown to its most: R var stays below 1e26 (a large R has a small lr, and so a small var), linear
-// below 1e33. A negative l2 could make the divisor 0, a positive lr_power would let R shrink.
+// |linear| / R, and a later one moves it by |grad| / R <= 1e9 at most: by 4e18 if a million updates
+// hit a row. linear follows as R var, and rounding adds a factor of 1e7 until R has grown to its
+// maximum: R var stays below 1e26 (a large R has a small lr, and so a small var), linear below
+// 1e33. A negative l2 could make the divisor 0, and a positive lr_power would let R shrink.
 inline constexpr double kMostOfFtrl = 1e6;
 inline constexpr InputBounds kFtrlInputs[] = {
     Within("var", kMostOfFtrl),  {"accum", 1e-12, kMostOfFtrl}, Within("linear", kMostOfFtrl),
@@ -115,8 +115,8 @@ inline constexpr InputBounds kFtrlInputs[] = {
 };
 inline constexpr UpdateBounds kFtrlBounds{kFtrlInputs};
 
-// Shrinkage multiplies var by 1 - 2 l2_shrinkage / (R + 2 l2) each step, which must not pass -1: R
-// is sqrt(0.05) at least.
+// Shrinkage multiplies var by 1 - 2 l2_shrinkage / (R + 2 l2) each step, which must not fall below
+// -1: R is sqrt(0.05) at least.
 inline constexpr InputBounds kFtrlV2Inputs[] = {
     Within("var", kMostOfFtrl),
     {"accum", 0.05, kMostOfFtrl},

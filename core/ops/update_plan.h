@@ -1,6 +1,5 @@
 #pragma once
-// The shape functions and plans of the optimizers' ops share these: their inputs by name, and their
-// two dtypes.
+// Shared by the shape functions and plans of optimizer ops: inputs by name, and their two dtypes.
 
 #include <array>
 #include <cstdint>
@@ -17,7 +16,7 @@ namespace tpuest::ops {
 [[nodiscard]] int InputIndex(const Node& node, std::string_view name);
 [[nodiscard]] bool HasInput(const Node& node, std::string_view name);
 
-// Slots and a dense gradient have the variable's shape and dtype, other inputs are scalars. With
+// Slots and a dense gradient have the variable's shape and dtype; other inputs are scalars. With
 // `indices` the gradient holds rows.
 void UpdateShape(ShapeContext& context);
 
@@ -29,7 +28,7 @@ class UpdateInputs {
   [[nodiscard]] Buffer Slot(std::string_view name) const {
     return context_.VariableInput(InputIndex(context_.node(), name));
   }
-  // A tensor that is read: the gradient, a rate.
+  // A tensor that is only read: the gradient, a rate.
   [[nodiscard]] Buffer Read(std::string_view name) const {
     return context_.Input(InputIndex(context_.node(), name));
   }
@@ -41,7 +40,7 @@ class UpdateInputs {
   PlanContext& context_;
 };
 
-// The memory of a variable and its slots, in the order of the op's inputs, and of the gradient.
+// The memory of a variable, its slots (in the order of the op's inputs) and the gradient.
 struct UpdateBuffers {
   explicit UpdateBuffers(PlanContext& context);
   static constexpr size_t kMost = 4;
@@ -49,7 +48,7 @@ struct UpdateBuffers {
   size_t count = 0;
   Buffer grad;
 
-  // Each slot's element `at`.
+  // Pointers to element `at` of each slot.
   template <class T>
   [[nodiscard]] std::array<T*, kMost> At(const Task& task, int64_t at) const {
     std::array<T*, kMost> elements{};
@@ -58,13 +57,13 @@ struct UpdateBuffers {
   }
 };
 
-// The rows that an update with `indices` is about.
+// The rows that an update with `indices` changes.
 class UpdateRows {
  public:
   explicit UpdateRows(PlanContext& context);
   [[nodiscard]] int64_t count() const { return count_; }
-  [[nodiscard]] int64_t elements() const { return elements_; }  // of a row
-  // The row of position i; -1 is none. Error kData if the variable has no such row.
+  [[nodiscard]] int64_t elements() const { return elements_; }  // per row
+  // Returns the row at position i; -1 for none. Throws Error kData if the variable has no such row.
   [[nodiscard]] int64_t At(const Task& task, int64_t i) const {
     const int64_t row = Index(task, i);
     if (row < -1 || row >= rows_) [[unlikely]] {
@@ -72,7 +71,7 @@ class UpdateRows {
     }
     return row;
   }
-  // Has the row of position i of each slot brought near, if there is one.
+  // Prefetches the row at position i of each slot, if there is one.
   template <class T>
   void Prefetch(const UpdateBuffers& buffers, const Task& task, int64_t i) const {
     if (i >= count_) return;
@@ -98,8 +97,8 @@ class UpdateRows {
   int64_t elements_ = 0;
 };
 
-// Updates rows of one element each, brought together by the dozen: one by one they would spend more
-// on the way than on the formula.
+// Updates rows of one element each, in groups of 16: one by one, moving them would cost more than
+// the formula.
 template <class T, class Update>
 void UpdateScalars(const UpdateBuffers& buffers, const UpdateRows& rows, const Task& task,
                    const Update& update) {
@@ -128,9 +127,9 @@ void UpdateScalars(const UpdateBuffers& buffers, const UpdateRows& rows, const T
   }
 }
 
-// Leaves a kernel that updates all of a variable, or with `indices` its rows. prepare(task) reads
-// what does not change within a call and returns update(T* const* slots, const T* grad, n): n
-// elements of each slot.
+// Makes a kernel that updates the whole variable or, with `indices`, its rows. prepare(task) reads
+// the values that are constant within a call and returns update(T* const* slots, const T* grad, n),
+// which updates n elements of each slot.
 template <class T, class Prepare>
 void RunUpdate(PlanContext& context, Prepare prepare) {
   const UpdateBuffers buffers(context);
@@ -155,7 +154,7 @@ void RunUpdate(PlanContext& context, Prepare prepare) {
   });
 }
 
-// Calls PlanOf<float> or <double>, as the variable is.
+// Calls PlanOf<float> or <double>, by the variable's dtype.
 template <class Fn>
 void PlanByType(const PlanContext& context, Fn&& plan) {
   if (context.Attr<DType>("T") == DType::kDouble) {

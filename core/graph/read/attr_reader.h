@@ -1,5 +1,5 @@
 #pragma once
-// An attribute of a node in a GraphDef; for .cpp files of core/graph.
+// Reads an attribute of a node in a GraphDef; for .cpp files of core/graph.
 
 #include <string>
 
@@ -11,9 +11,9 @@ class NodeDef;
 
 namespace tpuest {
 
-// The attribute by the type that the op's signature gives it ("type", "list(int)"). Error kData
-// that names the node if the attribute is missing, of another type, or has a value that tpuest has
-// no type for.
+// Reads the attribute as the type in the op's signature ("type", "list(int)"). Throws Error kData,
+// with the node, if the attribute is missing, has another type, or has a value that tpuest cannot
+// represent.
 [[nodiscard]] AttrValue ReadAttr(const pb::NodeDef& node, const std::string& name,
                                  const std::string& type);
 

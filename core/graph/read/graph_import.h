@@ -1,5 +1,5 @@
 #pragma once
-// Imports tensors of a MetaGraph, with all that they need, as nodes of a Graph; for .cpp files of
+// Imports tensors of a MetaGraph, with everything they need, as nodes of a Graph; for .cpp files of
 // core/graph.
 
 #include <functional>
@@ -18,17 +18,17 @@ namespace tpuest {
 
 struct ImportRequest {
   const pb::MetaGraphDef& meta;
-  std::string folder;  // of the SavedModel; empty: there are no assets
-  // The variables' values, opened when one is needed; nullptr: there are none.
+  std::string folder;  // of the SavedModel; empty if there are no assets
+  // Opens the variables' values when they are first needed; returns nullptr if there are none.
   std::function<const BundleReader*()> bundle;
-  std::map<std::string, Value> given = {};  // by tensor, "x:0"
-  std::vector<std::string> tensors;         // "y:0"; "node" for output 0, or a node without outputs
+  std::map<std::string, Value> given = {};  // values that replace tensors, by "x:0"
+  std::vector<std::string> tensors;  // "y:0"; "node" for output 0 or for a node without outputs
 };
 
-// One value a tensor; {node, 0} for a node without outputs. Variables are added under their names
-// in TensorFlow, each with its stored value as initial value, or, where no checkpoint holds it,
-// with its initializer, as a local one. Those that the graph has are used. Errors as
-// SavedModel::Import.
+// Returns one value per tensor; {node, 0} for a node without outputs. Adds variables under their
+// TensorFlow names, with the stored value as initial value or, if no checkpoint holds it, as a
+// local variable with its initializer. Uses variables that the graph has already. Throws as
+// SavedModel::Import does.
 [[nodiscard]] std::vector<Value> ImportMetaGraph(const ImportRequest& request, Graph& graph);
 
 }  // namespace tpuest

@@ -16,36 +16,37 @@ class NodeDef;
 
 namespace tpuest {
 
-// A node of the GraphDef, and what it has become.
+// A node of the GraphDef and the node that it became.
 struct ReadNode {
-  Node* node = nullptr;  // nullptr: nothing that other nodes could wait for
+  Node* node = nullptr;  // nullptr if other nodes cannot wait for it
   std::vector<Value> outputs;
 };
 
 struct NodeReaderOptions {
-  // Values in the place of tensors, by "node:0".
+  // Values that replace tensors, by "node:0".
   std::map<std::string, Value> fed;
-  // Nodes keep their names; else they get free ones in the graph's current scope.
+  // True: nodes keep their names. False: they get free names in the graph's current scope.
   bool exact_names = false;
-  // Tensors ("node:1") that a node, by name, needs to be there beside its inputs.
+  // By node name: a tensor ("node:1") that the node needs besides its inputs.
   std::map<std::string, std::string> also;
-  // Makes a node by itself; false: the reader shall.
+  // Makes a node itself and returns true, or returns false and leaves the node to the reader.
   std::function<bool(const pb::NodeDef& node, const std::vector<Value>& inputs, ReadNode& made)>
       make;
 };
 
 class NodeReader {
  public:
-  // The arguments are kept, not copied: they outlive the reader.
+  // Keeps references to the arguments, which must outlive the reader.
   NodeReader(const pb::GraphDef& def, Graph& graph, const NodeReaderOptions& options)
       : def_(def), graph_(graph), options_(options) {}
 
-  // Adds every node, each after those that it needs. Error kData that names the node: an op that is
-  // not known here, attributes, types or shapes that do not fit, a missing input, a cycle.
+  // Adds every node after the nodes that it needs. Throws Error kData, with the node, for an
+  // unknown op, for attributes, types or shapes that do not fit, for a missing input, and for a
+  // cycle.
   void Run();
 
-  // A tensor ("node:1") that has been read or fed; for a node without outputs, {node, 0}. Error
-  // kData if there is none.
+  // Returns a tensor ("node:1") that was read or fed; {node, 0} for a node without outputs. Throws
+  // Error kData if there is none.
   [[nodiscard]] Value ValueOf(const std::string& tensor) const;
 
  private:
@@ -61,7 +62,8 @@ class NodeReader {
   const NodeReaderOptions& options_;
   std::unordered_map<std::string, const pb::NodeDef*> by_name_;
   std::unordered_map<std::string, ReadNode> read_;
-  std::unordered_map<const pb::NodeDef*, int> open_;  // and how many inputs are there already
+  // nodes that wait for inputs, with the number of inputs that are ready
+  std::unordered_map<const pb::NodeDef*, int> open_;
 };
 
 }  // namespace tpuest

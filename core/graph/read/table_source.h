@@ -1,5 +1,5 @@
 #pragma once
-// Finds the nodes that give a MetaGraph's tables their content; for .cpp files of core/graph.
+// Finds the nodes that initialize a MetaGraph's tables; for .cpp files of core/graph.
 
 #include "core/graph/read/function_inliner.h"
 
@@ -9,9 +9,9 @@ class MetaGraphDef;
 
 namespace tpuest {
 
-// InlineFunctions, and the initializers of the tables that the result looks things up in, appended
-// to `wanted`. They are found through the op that a server runs once after loading, the collection
-// table_initializer, or among the graph's own nodes. Errors as InlineFunctions.
+// Calls InlineFunctions and appends the initializers of the tables that the result uses to
+// `wanted`. Finds them through the op that a server runs once after loading, the collection
+// table_initializer, or the graph's own nodes. Throws as InlineFunctions does.
 [[nodiscard]] InlinedGraph InlineWithTables(const pb::MetaGraphDef& meta,
                                             const OpRegistry& registry,
                                             const InlineRequest& request);

@@ -15,20 +15,20 @@ namespace tpuest {
 
 struct StoredTensor {
   std::string key;    // in the tensor bundle
-  std::string slice;  // "4 6 0,4:0,3", of a partitioned variable; empty: the whole tensor
+  std::string slice;  // for a partitioned variable "4 6 0,4:0,3"; empty: the whole tensor
 };
 
-// Maps the node of a variable's handle to the tensor that the saver's restore graph assigns to it.
+// Maps each variable's handle node to the tensor that the saver's restore graph assigns to it.
 // Empty if there is no saver.
 [[nodiscard]] std::map<std::string, StoredTensor> FindStoredTensors(const pb::MetaGraphDef& meta,
                                                                     const OpRegistry& registry);
 
-// The tensor, or the slice of it. Error kCheckpoint if it is not there, is damaged, or has no such
+// Reads the tensor or its slice. Throws Error kCheckpoint if it is missing, damaged, or has no such
 // slice.
 [[nodiscard]] Tensor ReadStored(const BundleReader& bundle, const StoredTensor& stored);
 
-// Maps the node of a variable's handle to the tensor ("zeros:0") that it starts with where no
-// checkpoint holds it, as the collections of variables tell, or a node "<variable>/Assign".
+// Maps each variable's handle node to the tensor ("zeros:0") that initializes it if no checkpoint
+// holds its value. Read from the collections of variables, or from a node "<variable>/Assign".
 [[nodiscard]] std::map<std::string, std::string> FindInitialValues(const pb::MetaGraphDef& meta);
 
 }  // namespace tpuest

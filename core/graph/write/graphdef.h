@@ -1,6 +1,6 @@
 #pragma once
-// The graph as TensorFlow's GraphDef, both ways. Nodes are written as they are: names, ops,
-// attributes, inputs ("node", "node:1", "^control"), devices empty.
+// Converts a graph to and from TensorFlow's GraphDef. Nodes are written as they are: names, ops,
+// attributes, inputs ("node", "node:1", "^control"), with empty devices.
 
 #include <memory>
 #include <string>
@@ -11,19 +11,19 @@
 namespace tpuest {
 
 struct GraphDefOptions {
-  // Adds _output_shapes attributes, as tf.Graph.as_graph_def(add_shapes=True).
+  // Adds _output_shapes attributes, as tf.Graph.as_graph_def(add_shapes=True) does.
   bool add_shapes = false;
 };
 
-// The serialized GraphDef (versions: producer 1395, min_consumer 0), nodes in graph order. Equal
-// graphs give equal bytes.
+// Returns the serialized GraphDef (versions: producer 1395, min_consumer 0), with nodes in graph
+// order. Equal graphs give equal bytes.
 [[nodiscard]] std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options = {});
-// The GraphDef as protobuf text: graph.pbtxt.
+// Returns the GraphDef as protobuf text: graph.pbtxt.
 [[nodiscard]] std::string ToGraphDefText(const Graph& graph);
-// Adds the nodes of a serialized GraphDef to an empty graph, with calls of functions and variables
-// of TensorFlow 1 as SavedModel::Import replaces them; its variables become the Graph's, with
-// initial values where a node "<variable>/Assign" tells them. Error kData that names the node for
-// an op or attribute that is not known here, a missing input, or a cycle.
+// Adds the nodes of a serialized GraphDef to an empty graph, replacing function calls and
+// TensorFlow 1 variables as SavedModel::Import does. Its variables become the Graph's, with the
+// initial value of a node "<variable>/Assign" if there is one. Throws Error kData, with the node,
+// for an unknown op or attribute, a missing input, and a cycle.
 void FromGraphDef(std::string_view serialized, Graph& graph);
 
 }  // namespace tpuest

@@ -1,12 +1,12 @@
 #pragma once
-// The function that a MapDefun node calls on each element: here the decoding of image files. For
-// .cpp files of core/graph.
+// The function that a MapDefun node calls on each element, which here decodes image files. For .cpp
+// files of core/graph.
 
 #include "core/graph/write/node_def.h"
 
 namespace tpuest {
 
-// Adds the function of a node to the graph's library, once; does nothing for a node of another op.
+// Adds the function of a MapDefun node to the graph's library, once; ignores nodes of other ops.
 //
 //   bytes ─▶ DecodeImage ─▶ ExpandDims ─▶ ResizeBilinear ─▶ Squeeze ─▶ image
 void WriteMapFunction(const Node& node, pb::GraphDef& def);

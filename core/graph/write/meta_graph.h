@@ -1,6 +1,6 @@
 #pragma once
-// A graph as TensorFlow's MetaGraphDef: with its saver, collections and signatures; and a
-// SavedModel's saved_model.pb, which holds one for each set of tags.
+// Writes a graph as TensorFlow's MetaGraphDef, with its saver, collections and signatures, and a
+// SavedModel's saved_model.pb, which holds one MetaGraph per set of tags.
 
 #include <map>
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tpuest {
 
-// Tags of a MetaGraph: for serving, and for serving from a TPU beside it.
+// Tags of a MetaGraph: kServeTag for serving; a TPU's MetaGraph has the second tag as well.
 inline constexpr const char* kServeTag = "serve";
 inline constexpr const char* kTpuTag = "tpu";
 
@@ -23,7 +23,7 @@ struct ExportSignature {
   std::map<std::string, Value> outputs;
 };
 
-// A file that the graph names: `path`, a string constant, stands for assets/<filename>.
+// A file that the graph names: the string constant `path` refers to assets/<filename>.
 struct ExportAsset {
   Value path;
   std::string filename;
@@ -37,21 +37,21 @@ struct MetaGraphSpec {
   const Node* train_op = nullptr;
   Value loss;
   GraphSummaries summaries;
-  // Attributes that hold their op's default are left out: older readers may not know them.
+  // Omits attributes that hold their op's default, which older readers may not know.
   bool strip_default_attrs = false;
-  // Each node that uses a variable reads it itself, as TensorFlow's layers do. Else all share the
-  // value at the start of the step, as an update needs it.
+  // True: each node that uses a variable reads it itself, as in TensorFlow's layers. False: all
+  // share the value at the start of the step, as updates need it.
   bool reads_per_use = false;
   std::optional<TpuInference> tpu;
 };
 
-// The serialized MetaGraphDef: the graph with the nodes that initialise, save and restore its
-// variables; a SaverDef; the collections variables, trainable_variables, local_variables,
+// Returns the serialized MetaGraphDef: the graph with the nodes that initialize, save and restore
+// its variables; a SaverDef; and the collections variables, trainable_variables, local_variables,
 // metric_variables, global_step, losses, train_op, saved_model_train_op, saved_model_main_op and
-// summaries, as far as there is something in them. Equal graphs give equal bytes.
+// summaries, each only if it is not empty. Equal graphs give equal bytes.
 [[nodiscard]] std::string ToMetaGraphDef(const MetaGraphSpec& spec);
 
-// Contents of saved_model.pb, or of saved_model.pbtxt.
+// Returns the contents of saved_model.pb, or of saved_model.pbtxt.
 [[nodiscard]] std::string ToSavedModel(const std::vector<MetaGraphSpec>& meta_graphs, bool as_text);
 
 }  // namespace tpuest

@@ -1,6 +1,6 @@
 #pragma once
-// Nodes and attributes as protobuf messages; for .cpp files of core/graph. Reading them:
-// attr_reader.h, node_reader.h.
+// Writes nodes and attributes as protobuf messages; for .cpp files of core/graph. attr_reader.h and
+// node_reader.h read them.
 
 #include <set>
 #include <string>
@@ -25,14 +25,14 @@ void WriteAttr(const AttrValue& value, pb::AttrValue& out);
 
 // Writes name, op, inputs ("node", "node:1", "^control") and attributes; the device is empty.
 void WriteNode(const Node& node, pb::NodeDef& out);
-// Adds the attribute _output_shapes, as tf.Graph.as_graph_def(add_shapes=True) has it.
+// Adds the attribute _output_shapes, as tf.Graph.as_graph_def(add_shapes=True) does.
 void WriteOutputShapes(const Node& node, pb::NodeDef& out);
 
 void WriteGraphVersions(pb::GraphDef& out);
 // Writes all nodes, in graph order, and the versions.
 void WriteGraph(const Graph& graph, bool add_shapes, pb::GraphDef& out);
 
-// A node that stands in no Graph: those around savers, calls of functions.
+// A node that is in no Graph, such as those of savers and function calls.
 struct NodeText {
   std::string_view op;
   std::string name;
@@ -42,15 +42,15 @@ struct NodeText {
 };
 void WriteNode(const NodeText& node, pb::NodeDef& out);
 
-// Takes away the attributes that hold the default of the op's signature.
+// Removes the attributes that hold the default in the op's signature.
 void StripDefaultAttrs(const Node& node, pb::NodeDef& out);
 
-// Names of nodes, each given once.
+// Names of nodes, each used once.
 class NodeNames {
  public:
   NodeNames() = default;
   explicit NodeNames(const Graph& graph);
-  // Gives the name itself, or with "_1", "_2", ... where it is taken, and takes it.
+  // Returns the name, with "_1", "_2", ... appended if it is taken, and reserves the result.
   std::string Unique(const std::string& name);
 
  private:

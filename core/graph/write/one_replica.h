@@ -1,11 +1,12 @@
 #pragma once
-// What replicas do together, for who runs a training graph as one of them: TensorFlow has no kernel
-// for a sum over them there. It is written as if each replica was fed the same rows.
+// Writes the ops between replicas for programs that run a training graph as a single replica, where
+// TensorFlow has no kernel for a sum over replicas. The graph is written as if each replica was fed
+// the same rows.
 //
-//   CrossReplicaSum         n times the one: an AddN
-//   _OfReplica              the one
-//   _GatherRowsOfReplicas   the ones n times, one behind the other: ConcatV2s
-//   _SumRowsOfReplicas      Unique and UnsortedSegmentSum; what fills up the rows is left out
+//   CrossReplicaSum         n times the input: an AddN
+//   _OfReplica              the input
+//   _GatherRowsOfReplicas   the inputs repeated n times: ConcatV2s
+//   _SumRowsOfReplicas      Unique and UnsortedSegmentSum, without padding rows
 
 #include <map>
 #include <string>
@@ -17,11 +18,11 @@ namespace tpuest {
 
 class OneReplica {
  public:
-  // Keeps references. `tensor_names`: what later nodes find in the place of a value.
+  // Keeps references. `tensor_names` maps a value to the tensor that later nodes read.
   OneReplica(NodeNames& names, pb::GraphDef& graph, std::map<Value, std::string>& tensor_names)
       : names_(names), graph_(graph), tensor_names_(tensor_names) {}
 
-  // Changes `def`, the node as it was written, and adds the nodes that it then needs.
+  // Changes `def`, the node as it was written, and adds the further nodes that it needs.
   void Write(Node& node, pb::NodeDef& def);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// The nodes around variables that TensorFlow needs and tpuest has no use for: initialising, saving
-// and restoring them. For .cpp files of core/graph.
+// The nodes that TensorFlow needs to initialize, save and restore variables; tpuest itself does not
+// use them. For .cpp files of core/graph.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ class VariableDef;
 namespace tpuest {
 
 // Adds the nodes IsInitialized/VarIsInitializedOp and Assign of a variable to `graph`, and returns
-// the VariableDef by which collections tell of it.
+// the VariableDef that collections store for it.
 [[nodiscard]] pb::VariableDef WriteVariable(const Variable& variable, pb::GraphDef& graph);
 
 // Adds the nodes of tf.compat.v1.train.Saver(sharded=True) for the graph's variables that are not

@@ -1,6 +1,6 @@
 #pragma once
-// The nodes by which TensorFlow writes summaries; tpuest writes their events itself. For .cpp files
-// of core/graph.
+// The nodes with which TensorFlow writes summaries; tpuest writes their events without them. For
+// .cpp files of core/graph.
 
 #include <map>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// Values by their tags, as tf.summary takes them.
+// Values by tag, as tf.summary takes them.
 struct GraphSummaries {
   std::map<std::string, Value> scalars;  // []
   // [batch, ...] each: "<name>/fraction_of_zero_values" and "<name>/activation".

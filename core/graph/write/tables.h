@@ -1,6 +1,6 @@
 #pragma once
-// Lookup tables in a graph: a HashTableV2 is a handle, and one node gives the table its content.
-// TensorFlow runs that node once a session; here whoever looks something up finds it.
+// Lookup tables in a graph: a HashTableV2 is a handle, and one node fills the table. TensorFlow
+// runs that node once per session; tpuest finds it when a lookup is compiled.
 
 #include <vector>
 
@@ -8,16 +8,16 @@
 
 namespace tpuest {
 
-// True if the op gives the table of input 0 its content.
+// True if the op fills the table of input 0.
 [[nodiscard]] inline bool InitializesTable(const OpDef& op) { return op.writes && op.host; }
 
-// True for handles of one table: the same node, or the same shared_name.
+// True if both are handles of one table: the same node, or the same shared_name.
 [[nodiscard]] bool IsSameTable(const Node& a, const Node& b);
 
-// The first node that gives the handle's table its content, or nullptr.
+// Returns the first node that fills the handle's table, or nullptr.
 [[nodiscard]] const Node* FindTableInitializer(const Value& handle);
 
-// The initializers of the tables among `nodes` (by id; empty: all nodes of the graph).
+// Returns the nodes that fill tables among `nodes` (flags by id; empty: all nodes of the graph).
 [[nodiscard]] std::vector<Node*> TableInitializers(const Graph& graph,
                                                    const std::vector<char>& nodes);
 

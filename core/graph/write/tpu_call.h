@@ -1,6 +1,6 @@
 #pragma once
-// The call of a TPU computation in a GraphDef, and the function that it calls. For .cpp files of
-// core/graph.
+// Writes the call of a TPU computation in a GraphDef, and the function that it calls. For .cpp
+// files of core/graph.
 //
 //   graph:     TPUPartitionedCall(captured..., TPUOrdinalSelector) -> results
 //              or BatchFunction(inputs, captured) whose function makes that call
@@ -17,21 +17,21 @@
 
 namespace tpuest {
 
-// The place of each node of a graph when a TpuInference goes to a TPU.
+// Where each node of a graph runs when a TpuInference goes to a TPU.
 struct TpuCluster {
   std::vector<char> inside;            // by id: runs in the call
-  std::vector<char> outside_compiled;  // by id: inside, but on the host
+  std::vector<char> outside_compiled;  // by id: runs in the call, but on the host
 };
-// Finds the nodes that run in the call; `fetches` are all that is wanted of the graph.
+// Finds the nodes that run in the call; `fetches` are all values that the graph must provide.
 [[nodiscard]] TpuCluster FindTpuCluster(const Graph& graph, const TpuInference& spec,
                                         const std::vector<Value>& fetches);
 
 struct TpuCall {
-  std::vector<std::string> results;  // the tensors in the graph, "TPUPartitionedCall:1"
-  std::vector<Value> captured;       // what the call reads: outside of the cluster
+  std::vector<std::string> results;  // the results in the graph, "TPUPartitionedCall:1"
+  std::vector<Value> captured;       // values outside the cluster that the call reads
 };
-// Adds the call to `def` and its functions to the library. All of spec.results are inside the
-// cluster.
+// Adds the call to `def` and its functions to the library. The cluster must contain all of
+// spec.results.
 [[nodiscard]] TpuCall WriteTpuCall(const Graph& graph, const TpuInference& spec,
                                    const TpuCluster& cluster, bool strip_default_attrs,
                                    NodeNames& names, pb::GraphDef& def);
