@@ -18,7 +18,7 @@ struct TrainAndEvaluateResult;  // in the same header
 struct FollowArgs;              // in the same header
 struct FollowResult;            // in the same header
 
-// The inputs of what a chief may order; those of other calls may be absent.
+// The inputs for everything that a chief may request; those of other calls may be absent.
 struct ChiefsInputs {
   InputFn train;
   std::map<std::string, InputFn> evaluations;  // by EvaluateArgs::label
@@ -27,61 +27,61 @@ struct ChiefsInputs {
 
 class Estimator {
  public:
-  // Error kUsage with every fault of the options. Without model_dir a temporary folder is made and
-  // named in a warning.
+  // Throws Error kUsage with every fault of the options. Without model_dir, creates a temporary
+  // folder and names it in a warning.
   Estimator(ModelFn model_fn, EstimatorOptions options, const EstimatorHome& home);
   ~Estimator();
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
 
-  // Lets a run without a checkpoint begin under the first rule for ops with a seed of their own
+  // Makes a run without a checkpoint start under the older rule for ops with their own seed
   // (ResumePoint::seeds_by_name), so that an older run can be trained again from its start.
   void StartByNames();
-  // Trains; resumes model_dir if it holds a checkpoint. Errors as Trainer::Train's.
+  // Trains; resumes if model_dir contains a checkpoint. Throws as Trainer::Train does.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length,
                     const TrainHooks& hooks = {});
-  // Trains, evaluates and predicts as the chief of home.group says, which this process is not:
-  // writes nothing. Throws what the inputs and the group throw.
+  // For a process that is not the chief of home.group: trains, evaluates and predicts as the chief
+  // requests, and writes nothing. Throws errors of the inputs and the group.
   TrainResult FollowChief(const ChiefsInputs& inputs);
-  // A hook for Train and TrainAndEvaluate of this Estimator: InMemoryEvaluatorHook, by the task's
-  // label, input_fn, args and hooks.
+  // Returns a hook for Train and TrainAndEvaluate of this Estimator: InMemoryEvaluatorHook, with
+  // the task's label, input_fn, args and hooks.
   [[nodiscard]] std::unique_ptr<SessionRunHook> InMemoryEvaluator(EvalTask task,
                                                                   int64_t every_n_iter);
-  // Evaluates a checkpoint: the one that args name, the newest of model_dir, or fresh variables
-  // where there is none. Errors as Evaluator::Evaluate's.
+  // Evaluates a checkpoint: the one in args, the newest of model_dir, or fresh variables if there
+  // is none. Throws as Evaluator::Evaluate does.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args = {});
-  // tf.estimator.train_and_evaluate in one process: evaluates and exports after every checkpoint.
-  // A run that was cut goes on with the evaluations, exports and best checkpoints it would have
-  // had. Error kUsage where nothing is saved.
+  // tf.estimator.train_and_evaluate in one process: evaluates and exports after every checkpoint. A
+  // resumed run continues with the evaluations, exports and best checkpoints that it would have had
+  // without the stop. Throws Error kUsage if no checkpoints are saved.
   TrainAndEvaluateResult TrainAndEvaluate(const InputFn& input_fn, const TrainLength& length,
                                           const TrainHooks& hooks, std::vector<EvalTask> tasks);
   // TensorFlow's evaluator task: evaluates and exports the newest checkpoints that another process
-  // leaves in model_dir, until that run is over. Errors as Follower::Run's.
+  // writes to model_dir, until that run is over. Throws as Follower::Run does.
   FollowResult Follow(const FollowArgs& args, std::vector<EvalTask> tasks);
-  // Predicts and gives the rows to `row`, in the order of the input. Errors as
-  // Predictor::Predict's.
+  // Predicts and passes the rows to `row`, in the order of the input. Throws as Predictor::Predict
+  // does.
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
 
-  // Writes a SavedModel to <export_dir_base>/<seconds>. Error kCheckpoint where there is no trained
-  // model, kGate where verifying finds a difference; nothing is left then.
+  // Writes a SavedModel to <export_dir_base>/<seconds>. Throws Error kCheckpoint if there is no
+  // trained model, kGate if verification finds a difference; leaves no files then.
   ExportResult ExportSavedModel(const ExportArgs& args);
-  // Compares a SavedModel with what the model gives with a checkpoint: a prefix, or the
-  // SavedModel's own folder for its own variables. Error kGate where they differ.
+  // Compares a SavedModel with the model's results for a checkpoint: a prefix, or the SavedModel's
+  // own folder for its own variables. Throws Error kGate if they differ.
   VerifyResult VerifySavedModel(const std::string& folder, const VerifyArgs& args,
                                 const std::string& checkpoint);
 
-  // The first tensor that is not finite in the training step of a global batch of this stream,
-  // which starts from the newest checkpoint of model_dir and changes nothing; nullopt: there is
-  // none.
+  // Returns the first tensor that is not finite in the training step of a global batch of this
+  // stream; nullopt if all are. The step uses the newest checkpoint of model_dir and changes
+  // nothing.
   [[nodiscard]] std::optional<NotFiniteTensor> FindNotFinite(const StreamSpec& stream,
                                                              const Batch& batch) const;
 
   [[nodiscard]] const std::string& model_dir() const;
-  // The options with everything put in that was absent.
+  // The options, with defaults filled in.
   [[nodiscard]] const EstimatorOptions& options() const;
-  // The replicas that train.
+  // The number of replicas that train.
   [[nodiscard]] int replicas() const;
-  // The prefix of the newest checkpoint in model_dir, or nullopt.
+  // Returns the prefix of the newest checkpoint in model_dir, or nullopt.
   [[nodiscard]] std::optional<std::string> LatestCheckpoint() const;
 
  private:

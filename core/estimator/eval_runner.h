@@ -1,5 +1,5 @@
 #pragma once
-// The work of train_and_evaluate on a checkpoint: evaluates it by an EvalSpec, keeps it if it is
+// The work of train_and_evaluate for a checkpoint: evaluates it by an EvalSpec, keeps it if it is
 // among the best, and calls the exporters.
 
 #include <functional>
@@ -37,27 +37,28 @@ class EvalRunner {
     const std::optional<int64_t> goal = args_.goal();
     return goal && step >= *goal;
   }
-  // Takes back the exports and best checkpoints that a cut run made after `step`; of evaluations
-  // with a label of `again` also the exports and lines at `step`, since they are to be made again.
+  // Removes the exports and best checkpoints that an interrupted run made after `step`. For
+  // evaluations whose label is in `again`, also removes the exports and lines at `step`, since they
+  // will be repeated.
   void GoOnFrom(int64_t step, const std::set<std::string>& again);
-  // Evaluates the checkpoint of this prefix by one of the tasks, keeps it if it is among the best,
-  // and exports. Error kUsage for a metric of keep_best that the evaluation lacks; and what
-  // Evaluate and exporting throw.
+  // Evaluates the checkpoint of this prefix with one of the tasks, keeps it if it is among the
+  // best, and exports. Throws Error kUsage if the evaluation lacks the metric of keep_best, and
+  // errors of evaluating and exporting.
   const EvaluateResult& Run(size_t task, const std::string& checkpoint);
 
-  // The last result of each task that ran, by its label, and the path of each exporter's last
-  // export, by its name.
+  // The last result of each task that ran, by label, and the path of each exporter's last export,
+  // by name.
   [[nodiscard]] const std::map<std::string, EvaluateResult>& results() const { return results_; }
   [[nodiscard]] const std::map<std::string, std::string>& exports() const { return exports_; }
 
  private:
   void Export(size_t task, const Evaluated& evaluated, const std::string& checkpoint);
   void KeepIfBest(size_t task, const Evaluated& evaluated, const std::string& checkpoint);
-  // Whether the task's evaluations say which checkpoints are kept.
+  // Whether the task's evaluations decide which checkpoints are kept.
   [[nodiscard]] bool Judges(size_t task) const;
 
   EvalRunnerArgs args_;
-  std::vector<std::vector<std::unique_ptr<Exporter>>> exporters_;  // of each task
+  std::vector<std::vector<std::unique_ptr<Exporter>>> exporters_;  // per task
   std::optional<BestCheckpoints> best_;                            // nullopt: none are kept
   std::map<std::string, EvaluateResult> results_;
   std::map<std::string, std::string> exports_;

@@ -1,6 +1,6 @@
 #pragma once
-// tf.estimator.experimental.InMemoryEvaluatorHook: evaluations in the midst of a training, with the
-// weights as they are in memory. No checkpoint is written for them, or read.
+// tf.estimator.experimental.InMemoryEvaluatorHook: evaluates during training with the weights in
+// memory; it writes and reads no checkpoints for that.
 
 #include <cstdint>
 #include <optional>
@@ -15,13 +15,13 @@
 
 namespace tpuest {
 
-// Evaluates at the global steps that are multiples of every_n_iter, from the run's start on, and
-// where training ends; loops end at these steps. It is called before the saver: a checkpoint's step
-// has its evaluation. A run that goes on makes an evaluation that was cut, and no other twice, so
-// that it ends with those of one that was not cut.
+// Evaluates at the global steps that are multiples of every_n_iter, including the first step of the
+// run, and at the end of training; loops end at these steps. It is called before the saver, so the
+// evaluation of a checkpoint's step exists. A resumed run repeats an interrupted evaluation and no
+// other, so it ends with the same evaluations as a run that was never stopped.
 class InMemoryEvaluatorHook final : public SessionRunHook {
  public:
-  // The task's exporters and times are left out. The others outlive the hook.
+  // Ignores the task's exporters and times. The references outlive the hook.
   InMemoryEvaluatorHook(EstimatorContext& context, const Trainer& trainer, Evaluator& evaluator,
                         EvalTask task, int64_t every_n_iter)
       : context_(context),
@@ -34,15 +34,15 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
   void End(int64_t global_step) override;
-  // Looks at a call of Train that is over. What a stop request has kept from the last evaluation
-  // makes it a run to go on with; where nothing was left to train, its checkpoint is evaluated.
+  // Completes a finished call of Train. If a stop request prevented the last evaluation, marks the
+  // run as one to resume. If there was nothing left to train, evaluates its checkpoint.
   void Settle(TrainResult& result);
   [[nodiscard]] int64_t Period() const override { return every_n_iter_; }
   [[nodiscard]] bool IsBeforeSaver() const override { return true; }
 
  private:
   void Evaluate(int64_t global_step);
-  // `checkpoint`: its prefix, or "" for the weights in memory.
+  // `checkpoint`: the prefix, or "" for the weights in memory.
   void Make(const std::string& checkpoint);
 
   EstimatorContext& context_;
@@ -50,8 +50,8 @@ class InMemoryEvaluatorHook final : public SessionRunHook {
   Evaluator& evaluator_;
   const EvalTask task_;
   const int64_t every_n_iter_;
-  bool has_begun_ = false;            // a run
-  std::optional<int64_t> evaluated_;  // the last step that was
+  bool has_begun_ = false;            // whether a run has begun
+  std::optional<int64_t> evaluated_;  // step of the last evaluation
 };
 
 }  // namespace tpuest

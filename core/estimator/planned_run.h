@@ -16,49 +16,50 @@
 
 namespace tpuest {
 
-// A run that was planned and not started.
+// A run that was planned but not started.
 struct PlannedRun {
-  std::string checkpoint;   // prefix of the one that it goes on from; empty: it starts fresh
+  std::string checkpoint;   // prefix of the checkpoint that it resumes from; empty: it starts fresh
   int64_t start = 0;        // global step
-  StreamPosition position;  // where the input is read on
+  StreamPosition position;  // where the input continues
   TrainGoal goal;
   int64_t batch_size = 1;  // rows of all replicas together
   int replicas = 1;
-  int cores = 1;                            // that share the work of a replica
+  int cores = 1;                            // cores that share the work of a replica
   bool broadcast = false;                   // every replica takes the whole batch
   std::shared_ptr<const BuiltModel> model;  // in TRAIN
   std::vector<WarmStartRow> warm_start;     // empty: there is none
   // How the cores of a replica share each of the model's inputs; empty: each core has all of it.
   std::vector<Partition> partitions = {};
 
-  // The rows of one replica.
+  // The number of rows per replica.
   [[nodiscard]] int64_t share() const { return broadcast ? batch_size : batch_size / replicas; }
-  // The number of steps to do: 0 where the goal is behind the start, nullopt for the whole input.
+  // Returns the number of steps to run: 0 if the goal is already reached, nullopt for the whole
+  // input.
   [[nodiscard]] std::optional<int64_t> steps() const;
 };
 
 struct PlanArgs {
   const ModelFn& model_fn;
   const EstimatorOptions& options;
-  const StreamSpec& stream;  // the training input's
+  const StreamSpec& stream;  // of the training input
   TrainLength length;
   const EstimatorHome& home;
 };
 
-// The context that the modes of an Estimator for this run would share.
+// Returns the context that the modes of an Estimator would share in this run.
 [[nodiscard]] EstimatorContext ContextOf(const PlanArgs& args);
 
-// Reads the newest checkpoint of model_dir, or else the one of a warm start; writes nothing, takes
-// no lock and sees no data. Throws the errors of Train that come before its first batch.
+// Reads the newest checkpoint of model_dir, or else that of a warm start; writes nothing, takes no
+// lock and reads no data. Throws the errors of Train that occur before its first batch.
 [[nodiscard]] PlannedRun PlanTraining(const PlanArgs& args);
 
-// The shapes that a global batch feeds the model with; empty where only the data tells how long its
-// lists are.
+// Returns the shapes in which a global batch is fed to the model; empty if only the data determines
+// the length of its lists.
 [[nodiscard]] std::vector<Shape> InputShapes(const PlannedRun& run);
 
 // Compiles the run's step for such inputs on args.home's backends, and returns the memory (bytes)
-// that it takes beside the variables, feeds and results. Makes variables of zeros where the backend
-// wants values. Error kUsage, with the node's place, for what the device cannot do.
+// that it takes besides variables, feeds and results. Makes variables of zeros if the backend needs
+// values. Throws Error kUsage, with the node's place, for a node that the device cannot run.
 MemoryUse CompileStep(const PlanArgs& args, const PlannedRun& run,
                       const std::vector<Shape>& shapes);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The arguments and results of train_and_evaluate, beside those of Train.
+// The arguments and results of train_and_evaluate, in addition to those of Train.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@
 
 namespace tpuest {
 
-// An exporter and the arguments of its exports; folder and checkpoint are put in later.
+// An exporter and the arguments of its exports; folder and checkpoint are filled in later.
 struct ExporterTask {
   AnyExporter options;
   ExportArgs args;
@@ -35,23 +35,23 @@ struct EvalTask {
 
 struct TrainAndEvaluateResult {
   TrainResult train;
-  // The last evaluation of each EvalSpec, by label; empty where nothing was evaluated.
+  // The last evaluation of each EvalSpec, by label; empty if nothing was evaluated.
   std::map<std::string, EvaluateResult> evaluations;
   // The path of the last export of each exporter, by its name.
   std::map<std::string, std::string> exports;
 };
 
-// The state of a model_dir's run, as another process sees it.
+// The state of a model_dir's run, as seen by another process.
 enum class TrainerState {
   kNone,         // no run has started
   kTraining,     // a process holds the run's lock
-  kGone,         // the run goes on, and no process trains
-  kPreempted,    // saved, and to be run again
+  kGone,         // the run is unfinished, and no process trains
+  kPreempted,    // saved, to be run again
   kInterrupted,  // ended by Ctrl-C
   kFailed,
   kDone
 };
-// Whether nothing more is saved unless somebody starts it again.
+// Whether no more checkpoints follow unless the run is started again.
 [[nodiscard]] constexpr bool IsOver(TrainerState state) {
   return state == TrainerState::kInterrupted || state == TrainerState::kFailed ||
          state == TrainerState::kDone;
@@ -65,7 +65,7 @@ struct FollowArgs {
 };
 
 struct FollowResult {
-  std::map<std::string, EvaluateResult> evaluations;  // as TrainAndEvaluateResult's
+  std::map<std::string, EvaluateResult> evaluations;  // as in TrainAndEvaluateResult
   std::map<std::string, std::string> exports;
   std::string stopped_because;  // "max_steps", "the run ended", "the run was interrupted"
 };

@@ -1,6 +1,6 @@
 #pragma once
 // Writes a run's checkpoints: model.ckpt-N, then the state file "checkpoint", and removes old ones
-// as tf.compat.v1.train.Saver does. The thread that trains uses it.
+// as tf.compat.v1.train.Saver does. Used by the training thread.
 
 #include <deque>
 #include <future>
@@ -27,7 +27,7 @@ struct SaverArgs {
   const RunConfig& config;
   const Graph& graph;
   VariableStore& variables;
-  // The training's, for the MetaGraph's collections.
+  // That of the training, for the MetaGraph's collections.
   const Node* train_op = nullptr;
   Value loss;
   GraphSummaries summaries;
@@ -36,26 +36,28 @@ struct SaverArgs {
   bool fsync = true;
   int64_t whole_table_bytes = EmbeddingsOptions().whole_table_bytes;
   int64_t shard_bytes = EmbeddingsOptions().shard_bytes;
-  int64_t incremental = 1;  // every so-manieth checkpoint is whole, the others are increments
-  WriteElsewhereFn elsewhere = nullptr;  // of data shards; none: all are written here
+  int64_t incremental = 1;  // every n-th checkpoint is whole, all others are incremental
+  // writes data shards elsewhere; nullptr: all are written here
+  WriteElsewhereFn elsewhere = nullptr;
 };
 
 class Saver {
  public:
-  // `restored`: the checkpoint that the run goes on from, or ""; `cut`: what it holds if it is an
-  // extra. Checkpoints of the state file past it are no longer believed.
+  // `restored`: the checkpoint that the run resumes from, or ""; `cut`: its contents if it is a
+  // preemption checkpoint. Later checkpoints in the state file are ignored.
   Saver(const SaverArgs& args, const std::string& restored, const std::optional<CutRun>& cut = {});
 
-  // Writes model.ckpt-<step>, all or nothing: the variables, and where the run stands beside them.
-  // One whose `resume` says that the run was cut is an extra: it is not counted, and it is gone
-  // with the next one. Throws what the files throw; the older checkpoints are then as they were.
+  // Writes model.ckpt-<step> atomically: the variables, and the run's state beside them. If
+  // `resume` has a cut, it is a preemption checkpoint: it is not counted, and the next save removes
+  // it. Throws errors of files; older checkpoints then stay unchanged.
   void Save(int64_t step, const ResumePoint& resume);
-  // Whether Save(step, resume) would write what is there: an extra counts for another extra alone.
+  // Whether Save(step, resume) would write what is on disk already: a preemption checkpoint only
+  // replaces another preemption checkpoint.
   [[nodiscard]] bool HasSaved(int64_t step, const ResumePoint& resume) const;
-  // Step and prefix of the newest checkpoint; nullopt and "" before there is one.
+  // Step and prefix of the newest checkpoint; nullopt and "" if there is none yet.
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] std::string last_prefix() const;
-  // Step and prefix of the newest checkpoint that is no extra.
+  // Step and prefix of the newest checkpoint that is not a preemption checkpoint.
   [[nodiscard]] std::optional<int64_t> last_regular_step() const { return regular_step_; }
   [[nodiscard]] std::string last_regular_prefix() const;
   [[nodiscard]] std::string base_path() const;  // model_dir/model.ckpt
@@ -67,10 +69,10 @@ class Saver {
   };
   void Recover(const std::string& restored, const std::optional<CutRun>& cut);
   void RecoverBase(const std::string& restored, bool is_extra);
-  // What a checkpoint stands on; nullopt: it is whole.
+  // Returns the base of the next incremental checkpoint; nullopt if it must be whole.
   [[nodiscard]] std::optional<IncrementBase> BaseFor(const std::string& prefix,
                                                      const ResumePoint& resume) const;
-  // It was written.
+  // Records the checkpoint that was written.
   void NoteBase(const std::string& prefix, const ResumePoint& resume,
                 const std::optional<IncrementBase>& base);
   void Write(const std::string& prefix, const ResumePoint& resume,
@@ -87,10 +89,11 @@ class Saver {
   std::shared_future<std::string> meta_graph_;  // serialized once: the graph does not change
   std::optional<ObjectLayout> layout_;          // for checkpoint_format: checkpoint
   std::deque<Kept> kept_;                       // oldest first
-  std::vector<std::string> stuck_;              // prefixes that are to go and are still there
-  std::string extra_;                           // prefix; newer than all that are kept
-  std::optional<IncrementBase> base_;           // the newest whole one; place: of the newest on it
-  double next_preserved_ = 0;  // a checkpoint saved later than this is never removed
+  std::vector<std::string> stuck_;              // prefixes that could not be removed yet
+  std::string extra_;  // prefix of the preemption checkpoint, newer than all in kept_
+  // the newest whole checkpoint; place: the newest increment on it
+  std::optional<IncrementBase> base_;
+  double next_preserved_ = 0;  // a checkpoint saved after this time is never removed
   std::optional<int64_t> last_step_;
   std::optional<int64_t> regular_step_;
 };

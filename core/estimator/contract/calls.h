@@ -1,5 +1,5 @@
 #pragma once
-// The arguments and results of an Estimator's calls, and its surroundings.
+// The arguments and results of an Estimator's calls, and its environment.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@ class Group;
 
 namespace tpuest {
 
-// The surroundings of an Estimator; the caller keeps them alive.
+// The environment of an Estimator; the caller keeps it alive.
 struct EstimatorHome {
   const OpRegistry& registry;
   Backend& backend;  // the host: initial values, metrics, exports
@@ -34,20 +34,22 @@ struct EstimatorHome {
   Backend* device = nullptr;  // where steps run; nullptr: on `backend`
   DeviceOptions device_options = {};
   HParams hparams = {};  // for TensorBoard
-  // Every call goes as far as its first step or batch, with all the errors that come before, and
-  // writes nothing; a temporary model_dir is not made.
+  // True: every call goes up to its first step or batch, with all errors that occur before it, and
+  // writes nothing; a temporary model_dir is not created.
   bool dry_run = false;
-  // The processes that the replicas of training are spread over; nullptr: this one has all.
+  // The processes among which the replicas of training are divided; nullptr: this process runs all
+  // of them.
   hosts::Group* group = nullptr;
-  // The log has all of TensorFlow's lines, also those about what is none here (its session, a
-  // RunConfig's fields), and with use_tpu: false the loss beside the step that it began.
+  // True: the log contains all of TensorFlow's lines, including those about things that tpuest does
+  // not have (its session, a RunConfig's fields), and with use_tpu: false pairs the loss with the
+  // step that began with it.
   bool tensorflow_words = false;
 
   [[nodiscard]] Backends backends() const {
     return {backend, device == nullptr ? backend : *device};
   }
-  // For what this process computes on all replicas without the other processes, of which its
-  // devices are only some.
+  // The backends for computations on all replicas without the other processes, whose devices hold
+  // some of them.
   [[nodiscard]] Backends backends_alone() const {
     return group == nullptr ? backends() : Backends{backend, backend};
   }
@@ -57,21 +59,21 @@ struct TrainResult {
   int64_t global_step = 0;
   std::optional<float> loss;  // of this run's last step, before its update
   // "max_steps", "steps", "already at max_steps", "end of input", "preempted", "interrupted", "dry
-  // run", or what a hook said.
+  // run", or a hook's reason.
   std::string stopped_because;
   int exit_code = 0;       // 0, 75 or 130
-  std::string checkpoint;  // prefix of the newest one; empty if there is none
+  std::string checkpoint;  // prefix of the newest checkpoint; empty if there is none
 };
 
-// The arguments of Evaluate, as tf.estimator.Estimator.evaluate has them.
+// The arguments of Evaluate, as in tf.estimator.Estimator.evaluate.
 struct EvaluateArgs {
   std::optional<int64_t> steps;           // batches; nullopt: the whole input
   std::optional<std::string> checkpoint;  // prefix; nullopt: the newest of model_dir
-  bool allow_older = true;                // an older one if the newest is damaged
+  bool allow_older = true;                // use an older checkpoint if the newest is damaged
   std::string name;                       // eval_<name>/; empty: eval/
   std::vector<SessionRunHook*> hooks;     // called around every batch; the caller owns them
   std::string label;                      // in metrics.jsonl; empty: `name`, or "eval"
-  bool publish = true;                    // false: no events and no line of metrics.jsonl
+  bool publish = true;                    // false: write no events and no line of metrics.jsonl
 };
 struct EvaluateResult {
   int64_t global_step = 0;
@@ -83,13 +85,13 @@ struct EvaluateResult {
 
 // The predictions for one example, or for a batch if yield_single_examples is false.
 struct PredictionRow {
-  std::map<std::string, Tensor> values;     // no batch dimension in a single example's
-  std::map<std::string, Tensor> forwarded;  // columns carried along, as Batch::forwarded
-  int64_t index = 0;                        // the (first) example's, from 0
+  std::map<std::string, Tensor> values;     // without batch dimension for a single example
+  std::map<std::string, Tensor> forwarded;  // forwarded columns, as in Batch::forwarded
+  int64_t index = 0;                        // of the (first) example, from 0
 };
-// The arguments of Predict, as tf.estimator.Estimator.predict has them.
+// The arguments of Predict, as in tf.estimator.Estimator.predict.
 struct PredictArgs {
-  std::optional<std::string> checkpoint;  // as EvaluateArgs', and so is allow_older
+  std::optional<std::string> checkpoint;  // as in EvaluateArgs, like allow_older
   bool allow_older = true;
   std::vector<std::string> predict_keys;  // empty: all
   bool yield_single_examples = true;
@@ -100,28 +102,27 @@ struct PredictResult {
   int64_t global_step = 0;
   int64_t examples = 0;
   std::string checkpoint;
-  // "end of input", "limit" (also where the callback ended it), "hook", "preempted", "interrupted",
+  // "end of input", "limit" (also if the callback ended it), "hook", "preempted", "interrupted",
   // "dry run".
   std::string stopped_because;
   int exit_code = 0;
 };
-// The arguments of a comparison of an export, read back, with the live model on the first `records`
-// examples of an input.
+// The arguments of a comparison: an export, read back, against the live model on the first
+// `records` examples of an input.
 struct VerifyArgs {
   int64_t records = 0;
-  InputFn input_fn;             // gives the features
+  InputFn input_fn;             // provides the features
   InputFn serialized_input_fn;  // the same records as tf.Examples; may be empty
 };
-// The arguments of an export, as tf.estimator.Estimator.experimental_export_all_saved_models has
-// them.
+// The arguments of an export, as in tf.estimator.Estimator.experimental_export_all_saved_models.
 struct ExportArgs {
   std::string export_dir_base;
-  std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes that are exported
-  // The export's name is later than those of all that are there, even of the same second.
+  std::map<Mode, ServingInputReceiverFn> input_receivers;  // the modes to export
+  // True: the export's name is later than those of all existing exports, even of the same second.
   bool is_newest = false;
-  std::optional<std::string> checkpoint;  // as EvaluateArgs', and so is allow_older
+  std::optional<std::string> checkpoint;  // as in EvaluateArgs, like allow_older
   bool allow_older = true;
-  std::map<std::string, std::string> assets_extra;  // path below assets.extra/ to a file
+  std::map<std::string, std::string> assets_extra;  // path below assets.extra/ to a source file
   bool as_text = false;
   bool strip_default_attrs = true;
   std::optional<BatchConfig> batch_config;  // for models that call inference_on_tpu
@@ -130,12 +131,12 @@ struct ExportArgs {
 // The extent of a comparison that found no difference.
 struct VerifyResult {
   int64_t records = 0;
-  size_t signatures = 0;  // how many were compared
+  size_t signatures = 0;  // number of signatures compared
 };
 // A signature of an export: keys of inputs and outputs, in order.
 struct ExportedSignature {
   std::string key;
-  std::vector<std::string> tags;  // its MetaGraph's
+  std::vector<std::string> tags;  // of its MetaGraph
   std::string method_name;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -146,10 +147,10 @@ struct ExportResult {
   int64_t global_step = 0;
   std::string checkpoint;
   std::vector<ExportedSignature> signatures;
-  std::map<std::string, std::string> excluded;  // the reasons, by the signatures' keys
+  std::map<std::string, std::string> excluded;  // reasons, by signature key
 };
 
-// The function that gets the rows; it ends the prediction by returning false.
+// Receives the rows; returning false ends the prediction.
 using RowCallback = std::function<bool(const PredictionRow&)>;
 
 }  // namespace tpuest

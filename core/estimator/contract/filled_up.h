@@ -1,6 +1,6 @@
 #pragma once
-// Batches that do not divide by the replicas, filled up with copies of their first row; the
-// example_weight [batch] that they get is 1 for the rows that were there, and 0 for the others.
+// Pads batches that do not divide evenly over the replicas with copies of their first row. Their
+// example_weight [batch] is 1 for the original rows and 0 for padding.
 
 #include <cstdint>
 #include <memory>
@@ -9,10 +9,11 @@
 
 namespace tpuest {
 
-// The batch with `rows` rows.
+// Returns the batch padded to `rows` rows.
 [[nodiscard]] Batch FilledUp(const Batch& batch, int64_t rows);
 
-// The stream with its batches of `from` rows filled up to `rows`; shorter ones stay as they are.
+// Returns a stream whose batches of `from` rows are padded to `rows`; shorter batches stay as they
+// are.
 [[nodiscard]] std::unique_ptr<BatchStream> FilledUp(std::unique_ptr<BatchStream> stream,
                                                     int64_t from, int64_t rows);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a stream finds the position that a run goes on from, for the log.
+// How a stream reaches the position that a run resumes from, for the log.
 
 #include <string_view>
 
@@ -13,7 +13,7 @@ class TellsSeekWay {
   virtual ~TellsSeekWay() = default;
   TellsSeekWay(const TellsSeekWay&) = delete;
   TellsSeekWay& operator=(const TellsSeekWay&) = delete;
-  // What is done again up to the position; "" where the stream begins there at once.
+  // Describes what is repeated up to the position; "" if the stream starts there at once.
   [[nodiscard]] virtual std::string_view seek_way() const = 0;
 };
 

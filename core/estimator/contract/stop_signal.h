@@ -1,6 +1,6 @@
 #pragma once
-// A request that a running train, evaluate or predict leaves. A signal handler or another thread
-// makes it.
+// A request that a running train, evaluate or predict ends, made by a signal handler or another
+// thread.
 
 #include <atomic>
 
@@ -10,11 +10,11 @@ class StopSignal {
  public:
   enum class Kind : int {
     kNone = 0,
-    kPreempted = 1,   // SIGTERM, SIGUSR1: save, exit code 75
-    kInterrupted = 2  // Ctrl-C: save, exit code 130
+    kPreempted = 1,   // SIGTERM, SIGUSR1: saves, exit code 75
+    kInterrupted = 2  // Ctrl-C: saves, exit code 130
   };
 
-  // Makes the request; the first one stands. Async-signal-safe, any thread.
+  // Makes the request; the first one is kept. Async-signal-safe, any thread.
   void Request(Kind kind) noexcept {
     Kind none = Kind::kNone;
     kind_.compare_exchange_strong(none, kind);

@@ -1,5 +1,5 @@
 #pragma once
-// A stream that gives another one's batches, looked at or changed on the way.
+// A stream that returns the batches of another stream, inspected or changed.
 
 #include <memory>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace tpuest {
 
-// A derived stream's Next makes its batch of the other stream's.
+// A derived class's Next makes its batch from the inner stream's.
 class WrappedStream : public BatchStream, public TellsSeekWay {
  public:
   explicit WrappedStream(std::unique_ptr<BatchStream> of) : of_(std::move(of)) {}

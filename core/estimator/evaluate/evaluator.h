@@ -24,32 +24,31 @@ class Evaluator {
         metrics_(context.home.backend, context.home.registry, context.home.log, context.threads,
                  model_.variables()) {}
 
-  // Error kUsage where an input without end has no `steps`, kData for an input without examples,
-  // 143 or kInterrupted when a stop is requested: no part of an evaluation is kept.
+  // Throws Error kUsage if an endless input has no `steps`, kData for an input without examples,
+  // and 143 or kInterrupted when a stop is requested: a partial evaluation is discarded.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
-  // In a worker of home.group: runs its part of the batches of an evaluation that the chief has
-  // begun, to its end. The order has all variables. Throws what the input throws, and the group's
-  // verdict.
+  // In a worker of home.group: runs its part of the batches of the chief's evaluation to the end.
+  // The order contains all variables. Throws errors of the input, and the group's verdict.
   void FollowChief(const InputFn& input_fn, const EvaluateOrder& order,
                    std::vector<std::shared_ptr<RowTable>> tables);
 
  private:
-  // What the workers of home.group are told when an evaluation begins.
+  // Returns the message that starts an evaluation in the workers of home.group.
   [[nodiscard]] EvaluateOrder OrderFor(const EvaluateArgs& args, uint64_t seed) const;
-  // Adds up the metrics and the mean loss over the batches.
+  // Accumulates the metrics and the mean loss over the batches.
   void Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks, EvaluateResult& result);
   void LogBatch(const EvaluateArgs& args, int64_t batches);
   // Writes the result to the log, the events and metrics.jsonl.
   void Publish(const EvaluateArgs& args, const EvaluateResult& result);
-  // The writer of a folder's events: one file a folder and process, as TensorFlow's FileWriterCache
-  // has it.
+  // Returns the writer of a folder's events: one file per folder and process, as in TensorFlow's
+  // FileWriterCache.
   EventWriter& EventsIn(const std::string& folder, double now);
 
   EstimatorContext& context_;
   InferenceModel model_;
   MetricRunner metrics_;
   std::map<std::string, std::unique_ptr<EventWriter>> events_;  // by folder
-  std::vector<HostCallScalars> summaries_;  // the scalars of the evaluation that runs
+  std::vector<HostCallScalars> summaries_;  // the scalars of the current evaluation
 };
 
 }  // namespace tpuest

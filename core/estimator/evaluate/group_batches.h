@@ -15,8 +15,8 @@
 
 namespace tpuest {
 
-// One of them, in a process of a group or in one that is alone: `group` is nullptr then. It ends
-// with the scope, for the workers, too.
+// One evaluation or prediction, in a process of a group or in a single process (`group` is
+// nullptr). It ends with the scope, also for the workers.
 class GroupBatches {
  public:
   GroupBatches(hosts::Group* group, Mode mode);
@@ -24,10 +24,10 @@ class GroupBatches {
   GroupBatches(const GroupBatches&) = delete;
   GroupBatches& operator=(const GroupBatches&) = delete;
 
-  // In the chief: has the workers take part. `files` are its input's; Error kUsage for one that
-  // several processes cannot read.
+  // In the chief: makes the workers take part. `files` are the files of its input; throws Error
+  // kUsage for a file that several processes cannot read.
   void Start(const TrainOrder& order, const std::vector<std::string>& files);
-  // Error kUsage where the processes' files differ.
+  // Throws Error kUsage if the processes' files differ.
   void Agree(const std::vector<std::string>& files);
 
  private:
@@ -37,7 +37,8 @@ class GroupBatches {
   bool has_workers_ = false;
 };
 
-// Has the stream make the rows of this process's replicas alone, where each has its own.
+// Makes the stream produce only the rows of this process's replicas, if each replica has its own
+// rows.
 void TakeOwnRows(const EstimatorContext& context, Mode mode, BatchStream& stream);
 
 struct BatchesToFollow {
@@ -45,11 +46,11 @@ struct BatchesToFollow {
   uint64_t seed = 0;
   bool seeds_by_name = false;
   const std::map<std::string, Tensor>& variables;
-  std::vector<std::shared_ptr<RowTable>> tables;  // those that training has
+  std::vector<std::shared_ptr<RowTable>> tables;  // tables that training has already
 };
 
-// In a worker: runs its part of the batches that the chief runs, to their end. Throws what the
-// input throws, and the group's verdict.
+// In a worker: runs its part of the chief's batches to the end. Throws errors of the input, and the
+// group's verdict.
 void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
                    const BatchesToFollow& batches);
 

@@ -15,21 +15,21 @@ namespace tpuest {
 
 class InferenceHooks {
  public:
-  // The model is loaded. Its hooks are the call's, then the spec's; all of these outlive it. An
-  // evaluation says how its folder's events are opened.
+  // The model must be loaded. Calls the hooks of the call, then those of the spec; all of these
+  // outlive it. An evaluation passes a function that opens its folder's events.
   InferenceHooks(const EstimatorContext& context, InferenceModel& model,
                  const std::vector<SessionRunHook*>& of_call, const SpecHooks& of_spec,
                  std::function<EventWriter&()> open_events = {});
 
   void Begin(bool restored, int64_t batch_size);
-  // Calls the hooks before a batch, which is then run with trace().
+  // Calls the hooks before a batch, which then runs with trace().
   void BeforeBatch();
   [[nodiscard]] StepTrace* trace() const { return run_.trace(); }
-  // Call the hooks with the batch's loss, or its predictions, and its summaries where a hook has
-  // asked for them. Returns whether a hook wants no batch after this one.
+  // Calls the hooks with the batch's loss or its predictions, and its summaries if a hook has
+  // requested them. Returns whether a hook ends the run after this batch.
   [[nodiscard]] bool AfterBatch(const Batch& batch, float loss);
   [[nodiscard]] bool AfterBatch(const std::map<std::string, Tensor>& predictions);
-  // Ends the hooks, once the results are written; an evaluation has metrics.
+  // Ends the hooks after the results are written; an evaluation passes its metrics.
   void End(const std::map<std::string, Tensor>* metrics = nullptr);
 
  private:

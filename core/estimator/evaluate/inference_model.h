@@ -1,6 +1,6 @@
 #pragma once
 // A model in EVAL or PREDICT: its variables from a checkpoint, and programs for the batch sizes
-// that come.
+// that occur.
 
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace tpuest {
 
-// What a model shows of a batch: its scalars in the order of their tags, and whole tensors.
+// A model's summaries of a batch: scalars in the order of their tags, and whole tensors.
 struct BatchSummaries {
   std::vector<float> scalars;
   std::vector<SummaryValue> distributions;
@@ -28,47 +28,49 @@ class InferenceModel {
  public:
   InferenceModel(EstimatorContext& context, Mode mode) : context_(context), mode_(mode) {}
 
-  // The checkpoint that `path` names, or the newest of model_dir; nullopt if that has none, which
-  // is logged. Error kCheckpoint for one that is missing or damaged; `older` is LoadNewest's.
+  // Returns the checkpoint that `path` names, or the newest of model_dir; nullopt, with a log line,
+  // if that has none. Throws Error kCheckpoint if it is missing or damaged; `older` is as in
+  // LoadNewest.
   [[nodiscard]] std::optional<SavedState> Find(const std::optional<std::string>& path,
                                                OlderCheckpoint older) const;
-  // Builds the model and fills its variables: from the checkpoint, or fresh (warm-started).
-  // Programs of an earlier call are kept, unless its stream had other columns. Returns whether the
-  // model was built anew.
+  // Builds the model and fills its variables: from the checkpoint, or fresh (warm-started). Keeps
+  // the programs of an earlier call unless its stream had other columns. Returns whether the model
+  // was built again.
   bool Load(const StreamSpec& stream, const std::optional<SavedState>& saved, int64_t batch_size);
 
-  // In a worker: the same with the chief's variables, and with tables that training has.
+  // In a worker: loads the model with the chief's variables, and with tables that training has.
   void Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
             const std::vector<std::shared_ptr<RowTable>>& tables, int64_t batch_size);
-  // Whether full batches run on the replicas of all processes of home.group, each on its own: where
-  // the mode has as many as training. The chief then gives a BatchOrder for each such batch.
+  // Whether full batches run on the replicas of all processes of home.group, each on its own rows:
+  // true if the mode has as many replicas as training. The chief then sends a BatchOrder for each
+  // such batch.
   [[nodiscard]] bool is_spread() const { return full_->is_spread; }
-  // Whether what Run gives is made of inputs by the host, too: the chief then reads all rows.
+  // Whether the host also computes results of Run from inputs: the chief then reads all rows.
   [[nodiscard]] bool needs_all_rows() const;
 
-  // The variables with their values, once the model is loaded.
+  // The variables with their values, after Load.
   [[nodiscard]] const VariableStore& variables() const { return variables_; }
   [[nodiscard]] VariableStore& store() { return variables_; }
   // The graph and the spec for full batches.
   [[nodiscard]] const Graph& graph() const { return *full_->model.graph; }
   [[nodiscard]] const TPUEstimatorSpec& spec() { return full_->model.spec; }
   struct Output {
-    // The spec of the model that ran: in EVAL one for a padded batch may give its metrics more
-    // tensors.
+    // The spec of the model that ran: in EVAL the model for a padded batch may pass more tensors to
+    // its metrics.
     const TPUEstimatorSpec& spec;
-    // In EVAL the loss [], the tensors for the metrics, those for the host_call; in PREDICT the
+    // In EVAL the loss [], the tensors for the metrics and those for the host_call; in PREDICT the
     // predictions. Tensors are [batch, ...], in the order of their names.
     std::vector<Tensor> values;
   };
-  // Runs a batch, of which the chief of a group may have its own rows alone. A short one runs
-  // padded in PREDICT, and in EVAL if the model reads example_weight, else on one replica. So
-  // results may have more rows than the batch: padding comes last.
-  // `trace`, if it is given, gets the events of the kernels; of a device, one of the whole batch.
+  // Runs a batch, of which the chief of a group may have only its own rows. A short batch is padded
+  // in PREDICT, and in EVAL if the model reads example_weight; otherwise it runs on one replica. So
+  // results may have more rows than the batch, with padding at the end. `trace`, if given, receives
+  // one event per kernel, or one for the whole batch on a device.
   [[nodiscard]] Output Run(const Batch& batch, StepTrace* trace = nullptr);
-  // The model's summaries of a batch, of which this process has all rows; its padding is left out.
+  // Returns the model's summaries of a batch, without its padding. This process must have all its
+  // rows.
   [[nodiscard]] BatchSummaries SummariesOf(const Batch& batch);
-  // In a worker: runs its replicas' part of a batch that the chief runs, of which it may have its
-  // own rows alone.
+  // In a worker: runs its replicas' part of a batch of the chief; it may have only its own rows.
   void RunShare(const Batch& given);
   // The values of eval_metric_ops over the batches since Load.
   [[nodiscard]] std::map<std::string, Tensor> EvalMetricValues();
@@ -78,21 +80,22 @@ class InferenceModel {
     BuiltModel model;
     std::optional<StepProgramArgs> args;
     std::unique_ptr<StepPrograms> programs;
-    // Of the spec's summaries; made on first use.
+    // For the spec's summaries; made on first use.
     std::unique_ptr<StepPrograms> scalars;
     std::unique_ptr<Distributions> distributions;
-    std::unique_ptr<HostGraph> metrics;  // it reads eval_metric_ops
+    std::unique_ptr<HostGraph> metrics;  // reads eval_metric_ops
     bool is_spread = false;
   };
   // A variant's key is {with example_weight, replicas}.
   using Key = std::pair<bool, int>;
 
-  // Has the store keep tables by rows, where they are.
+  // Makes the store keep tables by rows, if the job says so.
   void KeepRows();
-  // Returns whether the stream has other columns than the one before: all variants are gone then.
+  // Returns whether the columns differ from those of the previous stream; all variants are then
+  // dropped.
   [[nodiscard]] bool Begin(const StreamSpec& stream, int64_t batch_size);
   Variant& VariantFor(Key key);
-  // The variant that runs a batch of so many examples, and whether the batch is padded for it.
+  // Returns the variant for a batch of this many examples, and whether the batch is padded for it.
   [[nodiscard]] std::pair<Variant*, bool> VariantOf(int64_t examples);
   [[nodiscard]] bool Spreads(const TPUEstimatorSpec& spec, int replicas) const;
   void MakeSummaries(Variant& variant);

@@ -1,5 +1,5 @@
 #pragma once
-// Estimator::Predict: a model's predictions of an input, row by row or batch by batch.
+// Estimator::Predict: a model's predictions for an input, row by row or batch by batch.
 
 #include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
@@ -13,19 +13,19 @@ class Predictor {
   explicit Predictor(EstimatorContext& context)
       : context_(context), model_(context, Mode::kPredict) {}
 
-  // Error kUsage for batch_axis on TPU, for predict_keys of which the model has none, and for a
-  // prediction without rows where single examples are asked for.
+  // Throws Error kUsage for batch_axis on TPU, for predict_keys that the model lacks, and for a
+  // prediction without rows if single examples are requested.
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
-  // In a worker of home.group: runs its part of the batches of a prediction that the chief has
-  // begun, to its end. Throws what the input throws, and the group's verdict.
+  // In a worker of home.group: runs its part of the batches of the chief's prediction to the end.
+  // Throws errors of the input, and the group's verdict.
   void FollowChief(const InputFn& input_fn, const PredictOrder& order);
 
  private:
-  // The arguments of one call, settled.
+  // The resolved arguments of one call.
   struct Call {
     const PredictArgs& args;
     const RowCallback& give;
-    std::vector<std::string> keys;  // names of the predictions that are given
+    std::vector<std::string> keys;  // names of the predictions to return
   };
 
   void RefuseBatchAxis() const;
@@ -33,15 +33,16 @@ class Predictor {
   [[nodiscard]] std::unique_ptr<BatchStream> Load(const InputFn& input_fn, int64_t batch_size,
                                                   const std::optional<SavedState>& saved);
   [[nodiscard]] std::vector<std::string> Keys(const PredictArgs& args);
-  // Makes the first batch's predictions and gives none.
+  // Computes the predictions for the first batch and returns none.
   void TryFirst(BatchStream& stream, const Call& call, const std::optional<SavedState>& saved);
-  // Gives all rows and puts into the result why they ended.
+  // Passes on all rows and records in the result why they ended.
   void GiveAll(Infeed& infeed, InferenceHooks& hooks, const Call& call, PredictResult& result);
-  // Gives the next batch's rows. Returns why no batch comes after it, or "".
+  // Passes on the next batch's rows. Returns why it is the last batch, or "".
   [[nodiscard]] std::string GiveNext(Infeed& infeed, InferenceHooks& hooks, const Call& call,
                                      PredictResult& result);
-  // All predictions for a batch, [examples, ...] each: its first `examples` rows; what has no rows
-  // is whole. Error kUsage for one of the latter that is to be given row by row.
+  // Returns all predictions for the first `examples` rows of a batch, [examples, ...] each;
+  // predictions without rows are whole. Throws Error kUsage for a prediction without rows that is
+  // requested row by row.
   [[nodiscard]] std::map<std::string, Tensor> Run(const Batch& batch, int64_t examples,
                                                   const Call& call, StepTrace* trace = nullptr);
 

@@ -1,11 +1,10 @@
 #pragma once
-// The folder of an export: it is written as <base>/temp-<seconds>, then renamed to
-// <base>/<seconds>, by which servers find the newest one. Destroyed without Commit it leaves
-// nothing. While it is written its process holds a lock on it, so that one whose process was killed
-// can be told.
+// The folder of an export: written as <base>/temp-<seconds>, then renamed to <base>/<seconds>, by
+// which servers find the newest one. Its destructor without Commit removes the files. The writing
+// process holds a lock on the folder, so that the folder of a killed process can be recognized.
 //
-// On a mounted bucket no folder is renamed: the export is written to a temporary folder of this
-// machine, and Commit copies it, saved_model.pb last, without which no server takes it for one.
+// Folders on a mounted bucket cannot be renamed: the export is written to a local temporary folder,
+// and Commit copies it, saved_model.pb last, because servers ignore a folder without that file.
 
 #include <memory>
 #include <string>
@@ -17,13 +16,13 @@
 
 namespace tpuest {
 
-// Its name until then: this and the seconds.
+// The name of an unfinished export: this, then the seconds.
 inline constexpr std::string_view kUnfinishedExport = "temp-";
 
 class ExportFolder {
  public:
-  // `now` is in seconds since the epoch. Where a folder of that second is there already, the next
-  // second is taken, and the log says so. Error kResource after ten tries.
+  // `now` is in seconds since the epoch. If a folder of that second exists, takes the next second
+  // and logs that. Throws Error kResource after ten tries.
   ExportFolder(const std::string& base, double now, Log& log);
   ~ExportFolder();
   ExportFolder(const ExportFolder&) = delete;
@@ -41,19 +40,19 @@ class ExportFolder {
   std::string path_;
   std::string temporary_;
   std::unique_ptr<FileLock> lock_;
-  bool is_copied_ = false;  // temporary_ is elsewhere
+  bool is_copied_ = false;  // temporary_ is on another file system
   bool made_base_ = false;
   std::string base_;
 };
 
-// The exports in `base`, oldest first: the folders whose names are exactly 10 digits.
+// Returns the exports in `base`, oldest first: the folders whose names are exactly 10 digits.
 [[nodiscard]] std::vector<std::string> ExportsIn(const std::string& base);
-// Removes from `base` the folders of exports that nobody writes any more.
+// Removes the unfinished exports in `base` that no process writes any more.
 void RemoveUnfinishedExports(const std::string& base);
-// Removes an export. No server finds a part of one.
+// Removes an export; servers never see a part of it.
 void RemoveExport(const std::string& path);
-// The time (seconds since the epoch) for a new export that is to be the newest one there, though
-// others may be of the same second.
+// Returns the time (seconds since the epoch) for a new export that is later than all existing ones,
+// even those of the same second.
 [[nodiscard]] double TimeOfNewest(const std::string& base, double now);
 
 }  // namespace tpuest

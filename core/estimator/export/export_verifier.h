@@ -8,10 +8,10 @@
 
 namespace tpuest {
 
-// Runs every signature of every MetaGraph for serving on args.records examples: those that take
-// `examples` get them serialized, others the features. Floats may differ by 1e-5 of the larger one
-// (or of 1), everything else not at all. Error kGate names record, signature, output and both
-// values; kData for an input without examples.
+// Runs every signature of every serving MetaGraph on args.records examples: signatures with
+// `examples` get them serialized, others get the features. Floats may differ by 1e-5 of the larger
+// one (or of 1); everything else must be equal. Throws Error kGate with record, signature, output
+// and both values; kData for an input without examples.
 VerifyResult VerifyExport(const std::string& folder, const VerifyArgs& args,
                           const SavedState& saved, uint64_t seed, EstimatorContext& context);
 

@@ -1,9 +1,9 @@
 #pragma once
-// tf.estimator's exporters: each makes, or does not make, an export of an evaluation's checkpoint,
-// in export/<name>/<seconds>.
+// tf.estimator's exporters: each decides whether to export an evaluation's checkpoint to
+// export/<name>/<seconds>.
 //
-// The exports themselves tell which a run has made so far: each holds the global step of its
-// variables. So a run that was cut and goes on exports and keeps what one in a piece would.
+// The exports themselves record which ones a run has made: each contains the global step of its
+// variables. So a resumed run exports and keeps the same ones as a run that was never stopped.
 
 #include <cstdint>
 #include <map>
@@ -16,13 +16,13 @@
 
 namespace tpuest {
 
-// An evaluation that has ended.
+// A completed evaluation.
 struct Evaluated {
   std::string model_dir;
   std::string label;  // in metrics.jsonl
   int64_t global_step = 0;
   std::map<std::string, float> metrics;
-  bool is_the_final_export = false;  // the run is complete with this step
+  bool is_the_final_export = false;  // true if the run is complete at this step
 };
 
 class Exporter {
@@ -33,10 +33,10 @@ class Exporter {
   Exporter& operator=(const Exporter&) = delete;
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  // The folder that is to get a SavedModel of the evaluation; nullopt where none is wanted. Error
-  // kUsage for a metric that the evaluation lacks.
+  // Returns the folder for a SavedModel of the evaluation; nullopt if the exporter does not want
+  // one. Throws Error kUsage if the evaluation lacks its metric.
   [[nodiscard]] virtual std::optional<std::string> FolderFor(const Evaluated& evaluated) = 0;
-  // Told once the wanted SavedModel is there: exports that are not kept are removed.
+  // Called after the wanted SavedModel is written: removes exports that are not kept.
   virtual void AfterExport(const Evaluated& /*evaluated*/) {}
 
  protected:
@@ -47,11 +47,11 @@ class Exporter {
   std::string name_;
 };
 
-// tf.estimator's LatestExporter, BestExporter or FinalExporter, as the options say.
+// Makes tf.estimator's LatestExporter, BestExporter or FinalExporter, by the options.
 [[nodiscard]] std::unique_ptr<Exporter> MakeExporter(const AnyExporter& options, Log& log);
 
-// Removes from export/<name> the leavings of a cut run: exports of later steps than `last_step`,
-// and unfinished ones.
+// Removes what an interrupted run left in export/<name>: exports of steps after `last_step`, and
+// unfinished ones.
 void RemoveLaterExports(const std::string& model_dir, const std::string& name, int64_t last_step,
                         Log& log);
 

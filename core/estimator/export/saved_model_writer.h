@@ -19,16 +19,15 @@ class SavedModelWriter {
  public:
   explicit SavedModelWriter(EstimatorContext& context) : context_(context) {}
 
-  // Error kUsage where no mode or no receiver is given, an asset's path leaves assets.extra/, or
-  // the model or its signatures break a rule; kData for an asset that is not there, kCheckpoint
-  // where there is no trained model, kGate where verifying finds a difference. Nothing is left on
-  // disk then.
+  // Throws Error kUsage if no mode or no receiver is given, an asset's path leaves assets.extra/,
+  // or the model or its signatures break a rule; kData for a missing asset, kCheckpoint if there is
+  // no trained model, kGate if verification finds a difference. Leaves no files then.
   ExportResult Write(const ExportArgs& args);
-  // Throws what Write would throw before it looks for a checkpoint.
+  // Throws the errors that Write throws before it looks for a checkpoint.
   void TryBuild(const ExportArgs& args) const;
 
  private:
-  // One MetaGraph in the making.
+  // One MetaGraph while it is built.
   struct Part {
     std::unique_ptr<Graph> graph;
     TPUEstimatorSpec spec;
@@ -37,26 +36,26 @@ class SavedModelWriter {
     std::vector<std::string> tags;
     std::optional<TpuInference> tpu;
     std::vector<ExportAsset> assets;
-    std::map<std::string, std::string> restore_names;  // by its scaffold
-    Node* local_init_op = nullptr;                     // likewise
+    std::map<std::string, std::string> restore_names;  // from its scaffold
+    Node* local_init_op = nullptr;                     // from its scaffold
   };
 
   void CheckArgs(const ExportArgs& args) const;
   [[nodiscard]] static ExportResult ResultOf(const std::vector<Part>& parts,
                                              const SavedState& saved, std::string path);
-  // The checkpoint that `path` names, the newest of model_dir, or the one of a warm start.
+  // Returns the checkpoint that `path` names, the newest of model_dir, or that of a warm start.
   [[nodiscard]] SavedState FindModel(const ExportArgs& args) const;
-  // `saved`: tables of which it has the written rows alone are looked up in these; nullptr: there
-  // is none yet.
+  // `saved`: the checkpoint; tables of which it has only the materialized rows are looked up by
+  // rows. nullptr: there is none yet.
   [[nodiscard]] std::vector<Part> BuildParts(const ExportArgs& args, const SavedState* saved) const;
   [[nodiscard]] Part Build(Mode mode, bool for_tpu, const ExportArgs& args,
                            const SavedState* saved) const;
   // Finds the files that the parts' graphs name. Returns their paths by their names in assets/.
   [[nodiscard]] static std::map<std::string, std::string> FindAssets(std::vector<Part>& parts);
   [[nodiscard]] TpuInference CallOf(const Part& part) const;
-  // The variables of all parts, each once. A SavedModel has one value of each for all its modes;
-  // the last mode's stay, so that servers get the moving averages, and a warning says so.
-  // TensorFlow writes the first mode's.
+  // Returns the variables of all parts, each once. A SavedModel has one value per variable for all
+  // its modes. The last mode's is used, so that servers get the moving averages, and a warning says
+  // so; TensorFlow writes the first mode's.
   [[nodiscard]] std::vector<NamedTensor> Variables(const std::vector<Part>& parts,
                                                    const SavedState& saved) const;
   void WriteFiles(const std::string& folder, std::vector<Part>& parts, const SavedState& saved,

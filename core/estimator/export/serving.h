@@ -1,5 +1,5 @@
 #pragma once
-// The receivers of tf.estimator.export: the placeholders that a SavedModel is fed by.
+// The receivers of tf.estimator.export: the placeholders through which a SavedModel is fed.
 
 #include <optional>
 
@@ -8,19 +8,19 @@
 namespace tpuest {
 
 // build_raw_serving_input_receiver_fn: a placeholder for each feature, [batch, ...], under its
-// name. `default_batch_size` fixes the batch's size. All are dense, as TensorFlow's placeholders
-// are, those of the lists (StreamSpec::lists) too: columns take -1 and "" for absent, crosses do
-// not.
+// name. `default_batch_size` fixes the batch size. All are dense, as TensorFlow's placeholders are,
+// including those of lists (StreamSpec::lists): columns treat -1 and "" as absent, crosses do not.
 [[nodiscard]] ServingInputReceiverFn RawServingInputReceiverFn(
     StreamSpec stream, std::optional<int64_t> default_batch_size = std::nullopt);
 
-// build_raw_supervised_input_receiver_fn: placeholders for the features and the labels, each under
-// its head's name, or one under its own. Error kUsage where a feature has that name.
+// build_raw_supervised_input_receiver_fn: placeholders for the features and the labels: each label
+// under its head's name, or a single one under its own. Throws Error kUsage if a feature has that
+// name.
 [[nodiscard]] ServingInputReceiverFn RawSupervisedInputReceiverFn(
     StreamSpec stream, std::optional<int64_t> default_batch_size = std::nullopt);
 
-// Adds to a receiver the features themselves as an alternative: signatures "raw:<key>". Both then
-// take -1 and "" in lists for what is absent.
+// Adds the features themselves to a receiver as an alternative: signatures "raw:<key>". Both then
+// treat -1 and "" in lists as absent.
 [[nodiscard]] ServingInputReceiverFn WithRawAlternative(ServingInputReceiverFn receiver);
 
 }  // namespace tpuest

@@ -1,16 +1,17 @@
 #pragma once
-// Tables whose rows the processes of a group share (core/backend/rows/row_owners.h).
+// Tables whose rows are partitioned among the processes of a group
+// (core/backend/rows/row_owners.h).
 //
-//   Start, Evaluate, Predict   the chief deals the rows of its tables out: each worker makes the
-//                              tables that the chief has, and gets its own rows in pieces; for
-//                              training also what is counted and noted of them
-//   Steps, Batch               rows of others are remote (core/backend/cpu/exchange/row_fetch.h);
-//   each
-//                              process counts and notes its own
+//   Start, Evaluate, Predict   the chief partitions the rows of its tables: each worker makes the
+//                              same tables and receives its own rows in pieces; for training also
+//                              their counts and notes
+//   Steps, Batch               rows of other processes are remote
+//                              (core/backend/cpu/exchange/row_fetch.h); each process counts and
+//                              notes its own rows
 //   RowRecords, CountRecords, RowValues
-//                              between those, the chief reads rows of the workers, and what is
-//                              known of them: for a checkpoint, an export, a batch that it runs
-//                              alone
+//                              between steps and batches, the chief reads the workers' rows and
+//                              their records: for a checkpoint, an export, or a batch that only
+//                              the chief runs
 
 #include <cstdint>
 #include <mutex>
@@ -42,22 +43,22 @@ class GroupRows final : public RowOwners {
 
  private:
   hosts::Group& group_;
-  std::mutex mutex_;  // one asks at a time
+  std::mutex mutex_;  // one caller at a time
 };
 
-// In the chief, behind an order by which the workers wait for it: deals out what of its tables is
-// not yet dealt.
+// In the chief, after an order at which the workers wait for it: partitions those rows of its
+// tables that are not partitioned yet.
 void DealRows(hosts::Group& group, const VariableStore& store);
-// In a worker: makes the graph's tables, as the chief has them, and takes its rows. Tables that the
-// store has and the chief shares already stay. Error kResource where the budget is spent.
+// In a worker: makes the graph's tables as the chief has them, and takes its rows. Tables that the
+// store has and the chief shares already stay. Throws Error kResource if the budget is exceeded.
 void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store);
 
-// The same with what is counted and noted of rows that others own, once the tables are there, of
-// which the chief knew all so far. Error kResource as above.
+// Partitions the counts and notes of rows that other processes own, once the tables exist; until
+// then the chief has all of them. Throws Error kResource as TakeRows does.
 void DealLines(hosts::Group& group, VariableStore& store);
 void TakeLines(hosts::Group& group, VariableStore& store);
 
-// In a worker: carries out an order that is of rows alone; false for others.
+// In a worker: carries out an order that concerns only rows; returns false for other orders.
 [[nodiscard]] bool AnswerOfRows(hosts::Group& group, const TrainOrder& order, VariableStore& store);
 
 }  // namespace tpuest

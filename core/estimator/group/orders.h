@@ -1,8 +1,8 @@
 #pragma once
-// What the chief of a group tells the processes that train beside it (core/hosts/group.h). A worker
-// makes the steps that it is told to make, and runs the batches of evaluations and predictions, on
-// its own replicas; all else is the chief's: where a run begins and ends, how steps fall into
-// loops, hooks, events, checkpoints, when is evaluated and what comes of it.
+// The messages of a group's chief to the processes that train with it (core/hosts/group.h). A
+// worker runs the requested steps, and the batches of evaluations and predictions, on its own
+// replicas. The chief does everything else: where a run begins and ends, how steps form loops,
+// hooks, events, checkpoints, when to evaluate and what follows from it.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace tpuest {
 
-// Training begins, or goes on at another place after a rollback.
+// Training begins, or continues at another place after a rollback.
 struct StartOrder {
   uint64_t seed = 0;
   bool seeds_by_name = false;
@@ -25,35 +25,36 @@ struct StartOrder {
   std::map<std::string, Tensor> variables;
 };
 
-// Steps of one call of the step's program. Fewer are made where the last of them diverges, or where
-// the next batch has another shape: in all processes alike.
+// The steps of one call of the step's program. All processes make fewer if the last of them
+// diverges, or if the next batch has another shape.
 struct StepsOrder {
-  int64_t global_step = 0;  // before them
+  int64_t global_step = 0;  // before these steps
   int64_t steps = 0;
-  StreamPosition after;  // the last one's batch: the worker's batches must end there, too
+  // at the end of the last batch; the worker's batches must end there as well
+  StreamPosition after;
 };
 
-// A variable of which the devices of each process have a part comes home, in all of them.
+// All processes copy a variable to the host of which each process's devices hold a part.
 struct CopyToHostOrder {
   std::string variable;
 };
 
-// The variables are compared: a worker reports its fingerprint.
+// Compares the variables: a worker reports its fingerprint.
 struct CompareOrder {};
 
-// An evaluation begins: the processes agree on its input, then come BatchOrders, then
-// EndBatchesOrder, which may be before the input's end.
+// An evaluation begins: the processes agree on its input, then come BatchOrders, then an
+// EndBatchesOrder, possibly before the input's end.
 struct EvaluateOrder {
   uint64_t seed = 0;
   bool seeds_by_name = false;
   std::string label;  // EvaluateArgs::label
-  // The variables: by name those that have the values of training's, and tables that are
-  // training's by the names of their weights; and the others.
+  // The variables. trained: names of variables with the values of training, and of tables (by their
+  // weights) that belong to training; variables: the others.
   std::vector<std::string> trained;
   std::map<std::string, Tensor> variables;
 };
 
-// A prediction begins, as an evaluation does.
+// A prediction begins, in the same way as an evaluation.
 struct PredictOrder {
   uint64_t seed = 0;
   bool seeds_by_name = false;
@@ -62,15 +63,15 @@ struct PredictOrder {
 
 // The next batch of the evaluation or prediction that all processes run.
 struct BatchOrder {
-  StreamPosition after;  // where it ends: the worker leaves out those before it
+  StreamPosition after;  // where the batch ends; the worker skips earlier batches
 };
 
-// No batch of it comes any more.
+// The evaluation or prediction has no more batches.
 struct EndBatchesOrder {};
 
-// Of a table that the processes share (group_rows.h): the lines that a worker has for rows first ..
-// first + count - 1, or how many it has of all; and what a variable has in these rows. It reports
-// it.
+// For a table that the processes share (group_rows.h): requests a worker's records of rows first ..
+// first + count - 1, the number of its records, or the values of a variable in these rows. The
+// worker reports them.
 struct RowRecordsOrder {
   std::string table;
   RowRecords what = RowRecords::kWritten;
@@ -86,8 +87,8 @@ struct RowValuesOrder {
   std::vector<int64_t> rows;
 };
 
-// Whether a worker's model_dir is the chief's, which has just written the number there
-// (shard_writers.h). It reports it.
+// Asks whether a worker's model_dir is the chief's, which has just written this number there
+// (shard_writers.h). The worker reports the answer.
 struct SeesFolderOrder {
   uint64_t number = 0;
 };
@@ -96,10 +97,10 @@ struct SeesFolderOrder {
 struct WriteShardsOrder {
   struct Entry {
     std::string name;
-    std::vector<int64_t> ends;  // of its pieces, each the number of the row behind it
+    std::vector<int64_t> ends;  // ends of its pieces, as the number of the row after each
   };
   struct Shard {
-    std::string file;  // its name in model_dir
+    std::string file;  // file name in model_dir
     int writer = 0;
     std::vector<Entry> entries;
   };
@@ -107,7 +108,7 @@ struct WriteShardsOrder {
   std::vector<Shard> shards;
 };
 
-// No row has changed so far (core/backend/rows/table_records.h: ForgetChanges).
+// Forgets all row changes so far (core/backend/rows/table_records.h: ForgetChanges).
 struct ForgetChangesOrder {};
 
 // The run is over.
@@ -120,16 +121,16 @@ using TrainOrder =
                  BatchOrder, EndBatchesOrder, RowRecordsOrder, CountLinesOrder, RowValuesOrder,
                  SeesFolderOrder, WriteShardsOrder, ForgetChangesOrder, EndOrder>;
 
-// To all workers, or to one.
+// Sends an order to all workers, or to one.
 void GiveOrder(hosts::Group& group, const TrainOrder& order);
 void GiveOrder(hosts::Group& group, int rank, const TrainOrder& order);
-// The next one; waits for it.
+// Waits for the next order and returns it.
 [[nodiscard]] TrainOrder TakeOrder(hosts::Group& group);
 
-// In a worker: the answer to a CompareOrder.
+// In a worker: answers a CompareOrder.
 void ReportVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables);
-// In the chief: compares the variables of all processes. Error kLost, in every process, that names
-// the first one whose variables differ.
+// In the chief: compares the variables of all processes. Throws Error kLost, in every process, with
+// the first process whose variables differ.
 void CompareVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables);
 
 }  // namespace tpuest

@@ -7,9 +7,9 @@
 
 namespace tpuest {
 
-// {"traceEvents": [...]} with an event a kernel, one lane a thread. Times are in microseconds with
-// three decimals and count from the first event. The step is over when it is called: other threads
-// no longer write the trace.
+// {"traceEvents": [...]} with one event per kernel and one lane per thread. Times are microseconds
+// with three decimals since the first event. Call it after the step, when other threads no longer
+// write the trace.
 [[nodiscard]] std::string ChromeTrace(const StepTrace& trace);
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// Hooks that run the user's commands at moments of a run: to copy checkpoints, to notify somebody.
+// Hooks that run the user's commands during a run: to copy checkpoints, to notify somebody.
 // TensorFlow has no such hooks.
 
 #include <map>
@@ -14,27 +14,27 @@
 
 namespace tpuest {
 
-// What a command is told.
+// The event that a command is told about.
 struct RunEvent {
   std::string_view name;  // "begin", "checkpoint_saved", ...
   int64_t global_step = 0;
-  std::optional<StepRecord> last = {};                     // the last step, where one was made
-  const std::map<std::string, Tensor>* metrics = nullptr;  // of an evaluation
+  std::optional<StepRecord> last = {};                     // the last step, if there was one
+  const std::map<std::string, Tensor>* metrics = nullptr;  // in an evaluation
 };
 
-// Runs a command in a process of its own and waits for it. It is told of the event in its
+// Runs a command in a separate process and waits for it. The command learns of the event from its
 // environment (TPUEST_EVENT, TPUEST_GLOBAL_STEP, TPUEST_MODEL_DIR, TPUEST_CHECKPOINT, TPUEST_LOSS,
-// TPUEST_LEARNING_RATE) and by a line of JSON in its input. What it prints goes to stderr, but for
+// TPUEST_LEARNING_RATE) and from a line of JSON on its stdin. Its output goes to stderr, except
 // lines {"stop": REASON}, which are its answer.
 class CommandRunner {
  public:
-  // `name` stands in messages.
+  // `name` appears in messages.
   CommandRunner(std::string name, bool check) : name_(std::move(name)), check_(check) {}
   void Attach(const HookHome& home) { home_ = &home; }
-  // Puts in {model_dir}, {checkpoint} (prefix of the checkpoint of this step) and {global_step},
-  // and runs the command; an empty one is none. An exit code other than 0, a signal, or a program
-  // that is not there is a warning, or with `check` an Error kGate. Returns the reason for which
-  // the command wants the run to end.
+  // Replaces {model_dir}, {checkpoint} (prefix of the checkpoint of this step) and {global_step},
+  // and runs the command; does nothing if it is empty. An exit code other than 0, a signal or a
+  // missing program causes a warning, or an Error kGate with `check`. Returns the reason why the
+  // command asks to end the run.
   std::optional<std::string> Run(const std::vector<std::string>& command,
                                  const RunEvent& event) const;
 
@@ -48,8 +48,7 @@ class CommandRunner {
   const HookHome* home_ = nullptr;
 };
 
-// Runs one command at the moments that `on` names, once for each: begin, end, evaluated,
-// checkpoint_saved.
+// Runs one command, once for each event that `on` names: begin, end, evaluated, checkpoint_saved.
 class ExecHook final : public SessionRunHook {
  public:
   explicit ExecHook(ExecHookOptions options)
@@ -59,8 +58,8 @@ class ExecHook final : public SessionRunHook {
   void BeforeRun(RunContext& context) override;
   void End(int64_t global_step) override;
   [[nodiscard]] int64_t NextLook(int64_t /*global_step*/) const override { return kNeverLooks; }
-  // The listener that runs the command after each checkpoint; nullptr if `on` does not ask for
-  // that.
+  // The listener that runs the command after each checkpoint; nullptr if `on` does not name that
+  // event.
   [[nodiscard]] CheckpointSaverListener* listener();
 
  private:
@@ -82,8 +81,8 @@ class ExecHook final : public SessionRunHook {
   std::optional<std::string> wants_stop_;
 };
 
-// A CheckpointSaverListener of a job. It is a hook too, which runs the command `begin` and gets the
-// HookHome.
+// A CheckpointSaverListener of a job. It is also a hook, which runs the command `begin` and
+// receives the HookHome.
 class ExecListener final : public SessionRunHook {
  public:
   explicit ExecListener(CheckpointSaverListenerOptions options)

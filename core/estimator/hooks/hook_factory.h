@@ -10,12 +10,12 @@
 
 namespace tpuest {
 
-// The hooks of a job, alive as long as it is.
+// The hooks of a job; owns them.
 class JobHooks {
  public:
-  // The hooks for Train: `first` (the caller's own) goes before the job's.
+  // Returns the hooks for Train, with `first` (the caller's own) before the job's.
   [[nodiscard]] TrainHooks With(SessionRunHook& first) const;
-  // The hooks for Evaluate and Predict.
+  // Returns the hooks for Evaluate and Predict.
   [[nodiscard]] std::vector<SessionRunHook*> hooks() const;
   void Add(std::unique_ptr<SessionRunHook> hook, CheckpointSaverListener* listener = nullptr);
 
@@ -28,7 +28,7 @@ class JobHooks {
 using MakeEvaluator =
     std::function<std::unique_ptr<SessionRunHook>(const InMemoryEvaluatorHookOptions& options)>;
 
-// Makes hooks of options in which ValidateHooks and ValidateListeners find no fault.
+// Makes hooks from options in which ValidateHooks and ValidateListeners find no fault.
 [[nodiscard]] JobHooks MakeHooks(const std::vector<AnyHook>& hooks,
                                  const std::vector<AnySavingListener>& listeners,
                                  const MakeEvaluator& make_evaluator);

@@ -1,5 +1,5 @@
 #pragma once
-// tf.train.LoggingTensorHook: values of a run as lines of its log.
+// tf.train.LoggingTensorHook: logs values of a run.
 
 #include <map>
 #include <string>
@@ -13,14 +13,14 @@
 
 namespace tpuest {
 
-// every_n_iter counts steps, also those inside a loop, or an evaluation's or a prediction's
-// batches. A variable is printed as it is after the step; "x:0" is "x". The global_step of an
+// every_n_iter counts steps, including those inside a loop, or batches of an evaluation or a
+// prediction. A variable is printed as it is after the step; "x:0" means "x". The global_step of an
 // evaluation is that of its checkpoint.
 class LoggingTensorHook final : public SessionRunHook {
  public:
   explicit LoggingTensorHook(const LoggingTensorHookOptions& options);
   void Begin(HookHome& home) override;
-  // Error kUsage for a tensor that the run does not have.
+  // Throws Error kUsage for a tensor that the run does not have.
   void AfterCreateSession(const SessionInfo& session) override;
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
@@ -39,12 +39,12 @@ class LoggingTensorHook final : public SessionRunHook {
   const bool at_end_;
   SecondOrStepTimer timer_;
   HookHome* home_ = nullptr;
-  std::optional<int64_t> evaluated_step_;  // nullopt: in training
+  std::optional<int64_t> evaluated_step_;  // nullopt: training
   std::vector<std::string> tags_;          // the summaries' tags, in their order
-  std::vector<std::string> predictions_;   // their names, in a prediction
+  std::vector<std::string> predictions_;   // names of the predictions, in a prediction
   std::map<std::string, Tensor> last_predictions_;
   bool shows_summaries_ = false;
-  std::map<std::string, Value> variables_;  // the variables that are printed, by their name
+  std::map<std::string, Value> variables_;  // the variables to print, by name
   std::optional<StepRecord> last_;
   std::vector<float> last_summaries_;
 };

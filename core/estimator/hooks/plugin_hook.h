@@ -1,5 +1,5 @@
 #pragma once
-// A hook that is a shared library with the interface of tpuest_hook.h.
+// A hook in a shared library with the interface of tpuest_hook.h.
 
 #include <memory>
 #include <string>
@@ -11,15 +11,15 @@ namespace tpuest {
 
 class PluginHook final : public SessionRunHook {
  public:
-  // Loads the library, which stays. Error kUsage for a path that is no library, or one that lacks a
-  // function.
+  // Loads the library, which is never unloaded. Throws Error kUsage for a path that is not a
+  // library, and for a library that lacks a function.
   explicit PluginHook(PluginHookOptions options);
   ~PluginHook() override;
   PluginHook(const PluginHook&) = delete;
   PluginHook& operator=(const PluginHook&) = delete;
 
   void Begin(HookHome& home) override { trains_ = home.trains(); }
-  // Begins the library's hook. Error kUsage where it gives none.
+  // Begins the library's hook. Throws Error kUsage if the library returns none.
   void AfterCreateSession(const SessionInfo& session) override;
   void BeforeRun(RunContext& context) override;
   void AfterRun(RunContext& context, const RunValues& values) override;
@@ -32,7 +32,7 @@ class PluginHook final : public SessionRunHook {
   PluginHookOptions options_;
   std::unique_ptr<const Functions> functions_;
   bool trains_ = false;
-  void* hook_ = nullptr;  // the library's; nullptr: it has not begun
+  void* hook_ = nullptr;  // the library's hook; nullptr: it has not begun
 };
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// tf.train.ProfilerHook: a Chrome trace of one step every so often.
+// tf.train.ProfilerHook: writes a Chrome trace of one step at intervals.
 
 #include <optional>
 #include <string>
@@ -11,11 +11,11 @@
 namespace tpuest {
 
 // Writes <output_dir>/timeline-<global step>.json; the first step of a run is never traced. On a
-// device the trace has one event a call. In an evaluation or a prediction the period counts
-// batches, the global step is the checkpoint's, and the last trace stays.
+// device the trace has one event per call. In an evaluation or a prediction the period counts
+// batches, the global step is the checkpoint's, and each trace overwrites the one before it.
 class ProfilerHook final : public SessionRunHook {
  public:
-  // Exactly one of save_steps and save_secs is given. The folder is made.
+  // Exactly one of save_steps and save_secs must be given. Creates the folder.
   ProfilerHook(std::optional<int64_t> save_steps, std::optional<double> save_secs,
                std::string output_dir)
       : timer_(save_steps, save_secs), output_dir_(std::move(output_dir)) {}
@@ -32,9 +32,9 @@ class ProfilerHook final : public SessionRunHook {
   std::string output_dir_;
   HookHome* home_ = nullptr;
   std::optional<StepTrace> trace_;
-  int64_t batches_ = 0;  // outside of training, those that have run
+  int64_t batches_ = 0;  // outside training, the number of completed batches
   bool has_run_ = false;
-  std::optional<int64_t> traced_;  // the step that the loop at hand traces
+  std::optional<int64_t> traced_;  // the step that the current loop traces
 };
 
 }  // namespace tpuest

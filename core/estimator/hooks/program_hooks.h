@@ -1,6 +1,5 @@
 #pragma once
-// TensorFlow's hooks that only a program can use: FinalOpsHook, FeedFnHook and
-// GlobalStepWaiterHook.
+// TensorFlow's hooks for use from C++ only: FinalOpsHook, FeedFnHook and GlobalStepWaiterHook.
 
 #include <functional>
 #include <string>
@@ -12,8 +11,8 @@
 
 namespace tpuest {
 
-// tf.train.FinalOpsHook: computes values when a run ends. `build` adds the nodes to the hooks'
-// graph, over the model's variables.
+// tf.train.FinalOpsHook: computes values at the end of a run. `build` adds the nodes to the hooks'
+// graph, using the model's variables.
 class FinalOpsHook final : public SessionRunHook {
  public:
   using Build = std::function<std::vector<Value>(Graph& graph)>;
@@ -23,7 +22,7 @@ class FinalOpsHook final : public SessionRunHook {
     ops_ = build_(home.graph.graph());
   }
   void End(int64_t /*global_step*/) override { values_ = home_->graph.Run(ops_); }
-  // The values at the end of the last run that ended, in the order of `build`'s result.
+  // The values at the end of the last completed run, in the order of `build`'s result.
   [[nodiscard]] const std::vector<Tensor>& final_ops_values() const { return values_; }
 
  private:
@@ -33,8 +32,8 @@ class FinalOpsHook final : public SessionRunHook {
   std::vector<Tensor> values_;
 };
 
-// tf.train.FeedFnHook: feeds placeholders of the hooks' graph anew before each loop; other hooks'
-// nodes read them.
+// tf.train.FeedFnHook: feeds placeholders of the hooks' graph again before each loop, for the nodes
+// of other hooks.
 class FeedFnHook final : public SessionRunHook {
  public:
   using FeedFn = std::function<std::vector<std::pair<Value, Tensor>>()>;
@@ -47,11 +46,12 @@ class FeedFnHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
 };
 
-// tf.train.GlobalStepWaiterHook: holds a run back until another one has come to a global step, or a
+// tf.train.GlobalStepWaiterHook: delays a run until another run has reached a global step, or a
 // stop is requested.
 class GlobalStepWaiterHook final : public SessionRunHook {
  public:
-  // `current_step` returns the other run's global step; `sleep` waits for so many seconds.
+  // `current_step` returns the other run's global step; `sleep` waits for the given number of
+  // seconds.
   GlobalStepWaiterHook(int64_t wait_until_step, std::function<int64_t()> current_step,
                        std::function<void(double)> sleep)
       : wait_until_step_(wait_until_step),

@@ -1,5 +1,5 @@
 #pragma once
-// TensorFlow's SecondOrStepTimer: tells a hook that does something every so often when it is due.
+// TensorFlow's SecondOrStepTimer: tells a hook that acts at intervals when it is due.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tpuest {
 
 class SecondOrStepTimer {
  public:
-  // Exactly one of the two is given.
+  // Exactly one of the two must be given.
   SecondOrStepTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs)
       : every_steps_(every_steps), every_secs_(every_secs) {}
 
@@ -25,17 +25,17 @@ class SecondOrStepTimer {
     last_step_ = step;
     last_seconds_ = now;
   }
-  // It is as before the first Trigger.
+  // Returns to the state before the first Trigger.
   void Reset() { last_step_.reset(); }
   [[nodiscard]] std::optional<int64_t> last_step() const { return last_step_; }
   [[nodiscard]] double last_seconds() const { return last_seconds_; }
-  // The first step after this one at which the hook is due; no step where it goes by seconds.
+  // The first step after this one at which the hook is due; no step if it counts seconds.
   [[nodiscard]] int64_t NextDue(int64_t step) const {
     if (!last_step_) return step + 1;
     if (!every_steps_) return std::numeric_limits<int64_t>::max();
     return std::max(*last_step_ + *every_steps_, step + 1);
   }
-  // The steps from one time to the next; 0 where the timer goes by seconds.
+  // The number of steps between triggers; 0 if it counts seconds.
   [[nodiscard]] int64_t period() const { return every_steps_.value_or(0); }
 
  private:

@@ -19,16 +19,15 @@
 namespace tpuest {
 
 // Saves at the start of a run that was not restored, at the first end of a loop that is save_steps
-// or save_secs after the last checkpoint, and at the end. Where loops end by themselves at
-// multiples of save_steps (iterations_per_loop: auto) it saves at these. A run that a stop request
-// cut, and that goes on, saves at the steps of one that was not: what the request saved counts for
-// nothing.
+// or save_secs after the last checkpoint, and at the end. If loops end at multiples of save_steps
+// by themselves (iterations_per_loop: auto), it saves at these. A resumed run saves at the same
+// steps as a run that was never stopped: preemption checkpoints do not count.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
-  // At most one of them is given; without both it saves at the start and at the end.
+  // At most one of the two may be given; without both it saves only at the start and at the end.
   CheckpointSaverHook(std::optional<int64_t> save_secs, std::optional<int64_t> save_steps)
       : save_secs_(save_secs), save_steps_(save_steps) {}
-  // Sets the listeners, before Begin.
+  // Sets the listeners; call it before Begin.
   void SetListeners(std::vector<CheckpointSaverListener*> listeners) {
     listeners_ = std::move(listeners);
   }
@@ -40,7 +39,7 @@ class CheckpointSaverHook final : public SessionRunHook {
   [[nodiscard]] int64_t NextLook(int64_t global_step) const override;
 
  private:
-  // Saves, with the listeners around it. Returns the reason that a listener gave to end the run.
+  // Saves and calls the listeners before and after. Returns a listener's reason to end the run.
   std::optional<std::string> Save(int64_t step);
   void Write(int64_t step);
   [[nodiscard]] bool IsDue(int64_t step) const;
@@ -53,8 +52,9 @@ class CheckpointSaverHook final : public SessionRunHook {
   double last_seconds_ = 0;
 };
 
-// Writes a line of metrics.jsonl every log_step_count_steps global steps, whatever the loops. It
-// comes before the saver's hook: a step that a checkpoint has is never missing there.
+// Writes a line of metrics.jsonl every log_step_count_steps global steps, regardless of loops. It
+// runs before the saver's hook, so that metrics.jsonl never lacks a step that a checkpoint
+// contains.
 class MetricsLogHook final : public SessionRunHook {
  public:
   MetricsLogHook(int64_t every, MetricsLog& metrics, const Clock& clock)
@@ -72,14 +72,14 @@ class MetricsLogHook final : public SessionRunHook {
   int64_t batch_size_ = 0;
   int64_t last_step_ = 0;
   double last_seconds_ = 0;
-  double waited_ = 0;  // seconds since then
+  double waited_ = 0;  // seconds spent waiting for input since then
 };
 
-// Writes a line of the log with the loss at multiples of log_step_count_steps, or, if
-// `names_begins`, as TensorFlow's LoggingTensorHook does: each so many steps from the first one on,
-// beside the step that began with that loss. And the events
-// global_step/sec and examples/sec at the first end of a loop that is so many steps after the last
-// one; the first loop's end counts as one. With 5 and use_tpu: false these are 6, 11, 16.
+// Logs the loss at multiples of log_step_count_steps or, if `names_begins`, as TensorFlow's
+// LoggingTensorHook does: every log_step_count_steps steps from the first one on, with the step
+// that began with that loss. Writes the events global_step/sec and examples/sec at the first end of
+// a loop that is at least as many steps after the last one; the end of the first loop counts as the
+// first one. With 5 and use_tpu: false these are steps 6, 11, 16.
 class ExamplesPerSecondHook final : public SessionRunHook {
  public:
   ExamplesPerSecondHook(int64_t every, bool names_begins, Log& log, const Clock& clock,
@@ -106,18 +106,18 @@ class ExamplesPerSecondHook final : public SessionRunHook {
   Log& log_;
   const Clock& clock_;
   EventWriter& events_;
-  SecondOrStepTimer timer_;  // of the rates
-  int64_t first_step_ = 0;   // the one that the run began
+  SecondOrStepTimer timer_;  // for the rates
+  int64_t first_step_ = 0;   // the step at which the run began
   int64_t batch_size_ = 0;
-  double last_seconds_ = 0;  // of the losses
+  double last_seconds_ = 0;  // for the losses
   bool is_first_ = true;
 };
 
-// The events of a hook: in a folder of its own, or among the run's.
+// The events of a hook: in its own folder, or among the run's.
 class HookEvents {
  public:
   explicit HookEvents(std::optional<std::string> output_dir) : output_dir_(std::move(output_dir)) {}
-  // Outside of training they are opened at the first use.
+  // Outside training, opens them on first use.
   void Open(const HookHome& home);
   [[nodiscard]] EventWriter& events();
   void Flush() {
@@ -131,14 +131,14 @@ class HookEvents {
   EventWriter* events_ = nullptr;
 };
 
-// Writes events of the loss, the learning rate and the model's summaries: of the first step, and of
-// each that is far enough from the last one. Steps count from 1: with save_steps: 100 they are 1,
-// 101, ... In an evaluation: events of the model's summaries of batches 1, 101, ..., at the
+// Writes events of the loss, the learning rate and the model's summaries: for the first step, and
+// for each step that is far enough from the last one. Steps count from 1: save_steps: 100 gives 1,
+// 101, ... In an evaluation, writes the model's summaries of batches 1, 101, ..., at the
 // checkpoint's step.
 class SummarySaverHook final : public SessionRunHook {
  public:
-  // Exactly one of save_steps and save_secs is given. `output_dir`: folder of the events; nullopt:
-  // the run's.
+  // Exactly one of save_steps and save_secs must be given. `output_dir`: folder of the events;
+  // nullopt: the run's.
   SummarySaverHook(std::optional<int64_t> save_steps, std::optional<double> save_secs,
                    std::optional<std::string> output_dir = std::nullopt)
       : timer_(save_steps, save_secs), output_(std::move(output_dir)) {}
@@ -159,18 +159,18 @@ class SummarySaverHook final : public SessionRunHook {
   SecondOrStepTimer timer_;
   HookEvents output_;
   HookHome* home_ = nullptr;
-  int64_t batches_ = 0;    // of an evaluation, those that have run
-  bool is_asked_ = false;  // whether the summaries of an evaluation's batch are asked for
+  int64_t batches_ = 0;    // in an evaluation, the number of completed batches
+  bool is_asked_ = false;  // whether the summaries of the current batch are requested
   std::vector<std::string> tags_;
   std::set<std::string> elsewhere_;
 };
 
-// tf.train.StepCounterHook: writes a line of the log and the event global_step/sec at the first end
-// of a loop that is far enough from the last one.
+// tf.train.StepCounterHook: logs global_step/sec and writes it as an event at the first end of a
+// loop that is far enough from the last one.
 class StepCounterHook final : public SessionRunHook {
  public:
-  // Exactly one of every_n_steps and every_n_secs is given. `output_dir`: folder of the events;
-  // nullopt: the run's.
+  // Exactly one of every_n_steps and every_n_secs must be given. `output_dir`: folder of the
+  // events; nullopt: the run's.
   StepCounterHook(std::optional<int64_t> every_n_steps, std::optional<double> every_n_secs,
                   std::optional<std::string> output_dir = std::nullopt)
       : timer_(every_n_steps, every_n_secs), output_(std::move(output_dir)) {}
@@ -187,12 +187,13 @@ class StepCounterHook final : public SessionRunHook {
   HookHome* home_ = nullptr;
 };
 
-// "Model diverged with loss = NaN.", or the variable that the step would have spoilt.
+// "Model diverged with loss = NaN.", or the variable that the step would have made not finite.
 [[nodiscard]] std::string DivergedMessage(const DivergedStep& step);
 
-// Ends the run at a step that was not applied, since its loss or what it writes is NaN or infinite:
-// with Error kDiverged, or without fail_on_nan_loss by the stop reason "diverged". In an evaluation
-// the loss of a batch is looked at, in a prediction each of its predictions, for NaN.
+// Ends the run at a step that was not applied because its loss or a value that it writes is NaN or
+// infinite: throws Error kDiverged or, without fail_on_nan_loss, stops with the reason "diverged".
+// In an evaluation it checks the loss of each batch, in a prediction each of its predictions for
+// NaN.
 class NanTensorHook final : public SessionRunHook {
  public:
   explicit NanTensorHook(bool fail_on_nan_loss = true) : fail_on_nan_loss_(fail_on_nan_loss) {}
@@ -202,17 +203,17 @@ class NanTensorHook final : public SessionRunHook {
 
  private:
   const bool fail_on_nan_loss_;
-  // In a prediction: looks for NaN among the predictions.
+  // In a prediction: checks the predictions for NaN.
   void LookAt(RunContext& context, const std::map<std::string, Tensor>& predictions);
 
   HookHome* home_ = nullptr;
 };
 
-// Ends the run at a global step, or so many steps after its start.
+// Ends the run at a global step, or a number of steps after its start.
 class StopAtStepHook final : public SessionRunHook {
  public:
-  // Exactly one of num_steps and last_step is given; else Error kUsage in TensorFlow's words.
-  // `reason` becomes the run's TrainResult::stopped_because.
+  // Exactly one of num_steps and last_step must be given; otherwise throws Error kUsage in
+  // TensorFlow's words. `reason` becomes the run's TrainResult::stopped_because.
   StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step,
                  std::string reason = "StopAtStepHook");
   void AfterCreateSession(const SessionInfo& session) override {

@@ -1,7 +1,7 @@
 #pragma once
-// keep_best: the checkpoints with the best values of a metric stay on disk, whatever
-// keep_checkpoint_max says. The state file model_dir/best names them as "checkpoint" names the
-// newest, the best one as model_checkpoint_path.
+// keep_best: the checkpoints with the best values of a metric stay on disk, regardless of
+// keep_checkpoint_max. The state file model_dir/best names them as "checkpoint" names the newest
+// ones, with the best as model_checkpoint_path.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ namespace tpuest {
 class BestCheckpoints {
  public:
   // `label` is the evaluation's in metrics.jsonl, which has the metrics of the checkpoints kept so
-  // far. `removes`: checkpoints leave the disk at all.
+  // far. `removes`: false if checkpoints are never removed.
   BestCheckpoints(std::string model_dir, const KeepBest& options, std::string label, bool fsync,
                   bool removes = true)
       : model_dir_(std::move(model_dir)),
@@ -26,10 +26,10 @@ class BestCheckpoints {
         fsync_(fsync),
         removes_(removes) {}
 
-  // Keeps the checkpoint if its `value` of the metric is among the best n. One that is no longer
-  // among them is removed, unless the state file "checkpoint" names it still.
+  // Keeps the checkpoint if its `value` of the metric is among the best n. Removes a checkpoint
+  // that is no longer among them, unless the state file "checkpoint" still names it.
   void Offer(const std::string& prefix, int64_t step, float value);
-  // Makes the file anew if it is damaged, from the evaluations up to `step`, and says so.
+  // Rebuilds a damaged file from the evaluations up to `step`, and logs that.
   void Mend(int64_t step, Log& log);
   // Drops the checkpoints of later steps from the best.
   void ForgetAfter(int64_t step);
@@ -40,10 +40,10 @@ class BestCheckpoints {
     int64_t step = 0;
     float value = 0;
   };
-  // Leaves the best n, which are known from then on, and returns the others; the worst first.
+  // Keeps the best n in `all` and returns the others, worst first.
   [[nodiscard]] std::vector<Kept> TakeDropped(std::vector<Kept>& all);
   [[nodiscard]] static std::vector<std::string> PrefixesOf(const std::vector<Kept>& all);
-  // The metric of a checkpoint that was kept; NaN where nothing says it.
+  // Returns the metric of a kept checkpoint; NaN if it is not recorded.
   [[nodiscard]] float ValueOf(const std::string& prefix, int64_t step);
 
   std::string model_dir_;
@@ -51,15 +51,15 @@ class BestCheckpoints {
   std::string label_;
   bool fsync_;
   bool removes_;
-  // The kept checkpoints' values by prefix. The log grows with the run, so it is read only for what
-  // an earlier process has kept.
+  // The kept checkpoints' values by prefix. The log grows with the run, so it is read only for
+  // checkpoints that an earlier process kept.
   std::map<std::string, float> values_;
 };
 
-// Whether model_dir/best names the checkpoint. Of a damaged file each one is kept.
+// Whether model_dir/best names the checkpoint. True for every checkpoint if the file is damaged.
 [[nodiscard]] bool IsKeptAsBest(const std::string& model_dir, const std::string& prefix);
 
-// The best checkpoint's prefix. Error kCheckpoint if none was kept.
+// Returns the prefix of the best checkpoint. Throws Error kCheckpoint if none was kept.
 [[nodiscard]] std::string BestCheckpoint(const std::string& model_dir);
 
 }  // namespace tpuest

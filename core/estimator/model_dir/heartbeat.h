@@ -1,10 +1,10 @@
 #pragma once
-// Locks of a mounted bucket are this machine's alone, if there are any. So whoever trains in one
-// writes every 20 seconds into .tpuest/heartbeat.json that it still does, from a thread of its own:
+// Locks on a mounted bucket, if it has any, exist on this machine only. So a process that trains
+// there writes every 20 seconds to .tpuest/heartbeat.json that it still does, in a separate thread:
 //
 //   {"host":"h0","pid":4711,"run":"8f0a...","time":1795623845.5}
 //
-// One that is younger than a minute keeps others away; "run" tells its writer from all others.
+// A heartbeat younger than a minute keeps other processes out; "run" identifies its writer.
 
 #include <condition_variable>
 #include <functional>
@@ -19,22 +19,22 @@ namespace tpuest {
 
 inline constexpr double kBeatFreshSecs = 60;
 
-// Whether somebody has written in the last minute that it trains in model_dir. One of this machine
-// whose process is gone does not count.
+// Whether a process has written in the last minute that it trains in model_dir. A process of this
+// machine that no longer exists does not count.
 [[nodiscard]] bool HasFreshBeat(const std::string& model_dir, double wall_seconds);
 
 class Heartbeat {
  public:
   struct Args {
-    std::string model_dir;  // whose .tpuest is there
+    std::string model_dir;  // .tpuest is in this folder
     const Clock& clock;     // outlives it
     std::function<bool()> gives_up = [] { return false; };
   };
-  // Begins to beat. Where a fresh beat of another process is there it waits until that has the age,
-  // and is beaten by none that comes meanwhile: nullptr, and `other` says who trains there. One
-  // that cannot be read is as young.
+  // Begins to beat. If another process has a fresh heartbeat, waits until that is a minute old.
+  // Returns nullptr if a newer one appears meanwhile; `other` then names the process that trains
+  // there. A heartbeat that cannot be read counts as fresh.
   [[nodiscard]] static std::unique_ptr<Heartbeat> TryBegin(const Args& args, std::string& other);
-  // Removes the file, if it is still this one's.
+  // Removes the file if it still belongs to this process.
   ~Heartbeat();
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;

@@ -18,7 +18,7 @@
 
 namespace tpuest {
 
-// A receiver of its own, or "default": the job's, from its `export`.
+// The exporter's own receiver, or "default": the job's, from its `export`.
 using ExporterReceiver =
     std::variant<std::string, ParsingReceiver, RawReceiver, BothReceivers, ImageBytesReceiver>;
 
@@ -115,19 +115,21 @@ struct EvalSpec {
 // One EvalSpec, or several by name.
 using EvalSpecs = std::variant<EvalSpec, std::map<std::string, EvalSpec>>;
 
-// One EvalSpec with the names it goes by.
+// One EvalSpec with its names.
 struct NamedEvalSpec {
   const EvalSpec* spec = nullptr;
-  std::string key;    // in the job: "eval_spec" or "eval_spec.test"
-  std::string label;  // in results and metrics.jsonl: its key among several, its name, or "eval"
-  std::string name;   // names the folder of its events; see EvalFolderName
+  std::string key;  // in the job: "eval_spec" or "eval_spec.test"
+  // in results and metrics.jsonl: its key if there are several, its name, or "eval"
+  std::string label;
+  std::string name;  // names the folder of its events: see EvalFolderName
 };
-// The folder, below model_dir, of an evaluation's events: eval_<name>, or eval without a name.
+// Returns the folder of an evaluation's events, below model_dir: eval_<name>, or eval without a
+// name.
 [[nodiscard]] std::string EvalFolderName(std::string_view name);
-// The EvalSpecs in the order of their keys; they point into `specs`.
+// Returns the EvalSpecs in the order of their keys; they point into `specs`.
 [[nodiscard]] std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs);
 
-// All faults, with TensorFlow's messages and each one's key ("eval_spec.test.throttle_secs").
+// Returns all faults, with TensorFlow's messages and their keys ("eval_spec.test.throttle_secs").
 [[nodiscard]] std::vector<Fault> Validate(const EvalSpecs& specs);
 
 // The options that all exporters share.

@@ -15,7 +15,7 @@
 
 namespace tpuest {
 
-// tf.estimator.export's receivers by the names of their builders.
+// tf.estimator.export's receivers, named after their builder functions.
 struct ReceiverOptions {
   std::optional<int64_t> default_batch_size;
 
@@ -43,7 +43,7 @@ struct RawReceiver : ReceiverOptions {
        .tpuest = true});
   }
 };
-// The parsing receiver, and the features themselves as signatures "raw:<key>".
+// The parsing receiver, plus the features themselves as signatures "raw:<key>".
 struct BothReceivers : ReceiverOptions {
   static constexpr std::string_view kType = "both";
   static constexpr std::string_view kSummary =
@@ -105,11 +105,11 @@ struct ExportOptions {
        .tpuest = true});
   }
 
-  // The modes to export, each once.
+  // The modes to export, without duplicates.
   [[nodiscard]] std::vector<Mode> Modes() const;
 };
 
-// All faults, each with its key ("export.batch_config.allowed_batch_sizes").
+// Returns all faults with their keys ("export.batch_config.allowed_batch_sizes").
 [[nodiscard]] std::vector<Fault> Validate(const ExportOptions& options);
 
 }  // namespace tpuest

@@ -1,6 +1,6 @@
 #pragma once
-// The hooks that a job can name, with TensorFlow's names, arguments and rules. To add one: a struct
-// here and in AnyHook, a row in hook_factory.cpp.
+// The hooks that a job can name, with TensorFlow's names, arguments and rules. To add one, add a
+// struct here and in AnyHook, and a row in hook_factory.cpp.
 
 #include <cstdint>
 #include <map>
@@ -84,12 +84,12 @@ struct StepCounterHookOptions {
   }
 };
 
-// The period of a hook that writes once in so many steps or seconds.
+// The period of a hook that writes at intervals of steps or seconds.
 struct SaveTimes {
   std::optional<StepCount> save_steps;
   std::optional<double> save_secs;
 
-  // `help` is save_steps'.
+  // `help` is the help of save_steps.
   template <class V>
   void VisitTimes(V& v, std::string_view help) {
     v("save_steps", save_steps, {.help = help});
@@ -134,7 +134,7 @@ struct ProfilerHookOptions : SaveTimes {
   }
 };
 
-// The option that all hooks with commands have.
+// The option that all hooks with commands share.
 struct CommandOptions {
   bool check = false;
 
@@ -168,7 +168,7 @@ struct ExecHookOptions : CommandOptions {
   }
 };
 
-// Does something once a formula over the numbers of the steps holds.
+// Acts once a formula over the numbers of the steps becomes true.
 struct ConditionHookOptions : CommandOptions {
   static constexpr std::string_view kType = "ConditionHook";
   static constexpr std::string_view kSummary =
@@ -216,8 +216,8 @@ struct PluginHookOptions {
   }
 };
 
-// tf.estimator.experimental.make_stop_at_checkpoint_step_hook: every process trains, so that all of
-// them stop there.
+// tf.estimator.experimental.make_stop_at_checkpoint_step_hook. Every process of a group trains, so
+// all of them stop at that step.
 struct StopAtCheckpointStepOptions {
   static constexpr std::string_view kType = "make_stop_at_checkpoint_step_hook";
   static constexpr std::string_view kSummary =
@@ -257,7 +257,7 @@ struct EarlyStoppingOptions {
   }
 };
 
-// The direction in which a metric goes.
+// The direction in which a metric moves.
 enum class Direction { kHigher, kLower };
 
 template <Direction stops>
@@ -281,7 +281,7 @@ struct StopIfCrossedOptions : EarlyStoppingOptions {
 using StopIfHigherHookOptions = StopIfCrossedOptions<Direction::kHigher>;
 using StopIfLowerHookOptions = StopIfCrossedOptions<Direction::kLower>;
 
-// `better` is the direction in which the metric should go.
+// `better` is the direction in which the metric should move.
 template <Direction better>
 struct StopIfNoBetterOptions : EarlyStoppingOptions {
   static constexpr bool kHigher = better == Direction::kHigher;
@@ -324,8 +324,8 @@ struct EarlyStoppingFormulaOptions : EarlyStoppingOptions {
   }
 };
 
-// The hooks that eval_spec and predict may name: those that do something where no weight changes
-// and the global step stands still.
+// The hooks that eval_spec and predict may name: those that are useful although weights and the
+// global step do not change.
 using AnyEvalHook =
     std::variant<ProfilerHookOptions, StopAtStepHookOptions, LoggingTensorHookOptions,
                  SummarySaverHookOptions, NanTensorHookOptions, ExecHookOptions,
@@ -365,7 +365,7 @@ using AnyHookTypes =
                  EarlyStoppingFormulaOptions, InMemoryEvaluatorHookOptions>;
 using AnyHook = OneOf<AnyHookTypes>;
 
-// A saving listener that runs commands; each is a program and its arguments, as ExecHook's.
+// A saving listener that runs commands; each is a program and its arguments, as in ExecHook.
 struct CheckpointSaverListenerOptions : CommandOptions {
   static constexpr std::string_view kType = "CheckpointSaverListener";
   static constexpr std::string_view kSummary = "runs commands before and after each save";
@@ -386,7 +386,7 @@ struct CheckpointSaverListenerOptions : CommandOptions {
 };
 using AnySavingListener = std::variant<CheckpointSaverListenerOptions>;
 
-// All faults, with keys below `section` ("train_spec.hooks").
+// Returns all faults, with keys below `section` ("train_spec.hooks").
 [[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyHook>& hooks,
                                                std::string_view section);
 [[nodiscard]] std::vector<Fault> ValidateHooks(const std::vector<AnyEvalHook>& hooks,

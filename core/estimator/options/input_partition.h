@@ -10,11 +10,11 @@
 
 namespace tpuest {
 
-// How many parts each dimension of a tensor [batch of a replica, ...] is cut into; null: every core
-// of the replica has the whole tensor.
+// The number of parts into which each dimension of a tensor [batch of a replica, ...] is split;
+// null: every core of the replica has the whole tensor.
 using PartitionDims = std::optional<std::vector<int64_t>>;
 
-// The dims of features or of labels: of one tensor, or by name.
+// The dims of features or of labels: for one tensor, or by name.
 using InputPartition = std::variant<std::vector<int64_t>, std::map<std::string, PartitionDims>>;
 
 // [features] or [features, labels].

@@ -11,10 +11,10 @@
 
 namespace tpuest {
 
-// The option as it is written: 100; "100", "300s", "10m", "1h"; "auto".
+// The option as written: 100; "100", "300s", "10m", "1h"; "auto".
 using IterationsPerLoop = std::variant<int64_t, std::string>;
 
-// The option as it is read: a number of steps, a time, or auto.
+// The parsed option: a number of steps, a time, or auto.
 struct IterationsPerLoopCounter {
   enum class Unit { kCount, kSeconds, kAuto };
   int64_t value = 1;  // steps or seconds; 0 for kAuto
@@ -22,24 +22,26 @@ struct IterationsPerLoopCounter {
   bool operator==(const IterationsPerLoopCounter&) const = default;
 };
 
-// Reads the option; nullopt for a value that TensorFlow does not take. "auto" is taken besides.
+// Parses the option; nullopt for a value that TensorFlow does not accept. "auto" is accepted as
+// well.
 [[nodiscard]] std::optional<IterationsPerLoopCounter> ParseIterationsPerLoop(
     const IterationsPerLoop& value);
-// The most steps that a device is given at once.
+// The largest number of steps that a device gets at once.
 [[nodiscard]] int64_t StepsPerCall(const IterationsPerLoopCounter& counter);
 
-// TensorFlow's IterationCountEstimator: how many steps fit into a time, by the last `capacity`
-// loops. Its first answer is 1; it keeps an answer once the time of a step and of a loop stand
-// still.
+// TensorFlow's IterationCountEstimator: how many steps fit into a time, estimated from the last
+// `capacity` loops. Its first answer is 1; the answer stays once the times per step and per loop
+// are stable.
 class IterationCountEstimator {
  public:
   explicit IterationCountEstimator(size_t capacity = 20) : capacity_(capacity) {}
-  // Records that a loop of `count` steps took runtime_secs; a loop where either is not positive is
-  // passed over.
+  // Records that a loop of `count` steps took runtime_secs; ignores a loop if either is not
+  // positive.
   void Update(double runtime_secs, int64_t count);
-  // The steps that fit into total_secs. Error kUsage if that is not positive.
+  // Returns the number of steps that fit into total_secs. Throws Error kUsage if that is not
+  // positive.
   [[nodiscard]] int64_t Get(double total_secs);
-  // TensorFlow's line about the last answer; empty without samples.
+  // TensorFlow's log line about the last answer; empty without samples.
   [[nodiscard]] const std::string& message() const { return message_; }
 
  private:
@@ -55,15 +57,15 @@ class IterationCountEstimator {
   std::string message_;
 };
 
-// The length of each loop of a run. `period`: steps between two moments at which a hook looks at
-// the run (SessionRunHook::Period); 0: none does.
+// The length of each loop of a run. `period`: number of steps between two polls of a hook
+// (SessionRunHook::Period); 0: no hook needs one.
 class LoopLength {
  public:
   LoopLength(const IterationsPerLoopCounter& counter, int64_t period, Log& log)
       : counter_(counter), period_(period), log_(log) {}
 
-  // The steps of the loop that starts at this global step. kAuto ends loops at multiples of the
-  // period, earlier where that is more than about 5 s away.
+  // Returns the number of steps of the loop that starts at this global step. kAuto ends loops at
+  // multiples of the period, or earlier if that is more than about 5 s away.
   [[nodiscard]] int64_t Next(int64_t global_step);
   // Records that the loop of `steps` steps took `seconds`.
   void Ran(double seconds, int64_t steps);

@@ -19,7 +19,7 @@
 
 namespace tpuest {
 
-// tf.compat.v1.GPUOptions, of a GPU that a plugin drives.
+// tf.compat.v1.GPUOptions, for a GPU that a plugin drives.
 struct GpuOptions {
   bool allow_growth = false;
   std::optional<double> per_process_gpu_memory_fraction;
@@ -36,10 +36,10 @@ struct GpuOptions {
   }
 };
 
-// The words of visible_device_list.
+// The devices in visible_device_list.
 [[nodiscard]] std::vector<std::string> VisibleDevices(const GpuOptions& options);
 
-// tf.compat.v1.ConfigProto, as far as it means something here.
+// tf.compat.v1.ConfigProto, as far as it applies here.
 struct SessionConfig {
   int intra_op_parallelism_threads = 0;
   GpuOptions gpu_options;
@@ -58,7 +58,7 @@ using InputPipelineConfig = std::variant<bool, std::string>;
 // tf.compat.v1.estimator.tpu.TPUConfig.
 struct TpuConfig {
   IterationsPerLoop iterations_per_loop = int64_t{2};
-  // iterations_per_loop as RunConfig::Resolve has read it; nullopt: a value that cannot be taken.
+  // iterations_per_loop as RunConfig::Resolve parsed it; nullopt for an invalid value.
   std::optional<IterationsPerLoopCounter> loop;
   std::optional<int> num_shards;
   std::optional<int> num_cores_per_replica;
@@ -101,13 +101,13 @@ struct TpuConfig {
   }
 };
 
-// A tf.distribute strategy, for use_tpu: false: replicas that each take a batch of the size given.
+// A tf.distribute strategy, for use_tpu: false: each replica takes a batch of the given size.
 struct DistributionStrategy {
   std::string type;
   std::optional<int> num_replicas;
 
   [[nodiscard]] int replicas() const { return num_replicas.value_or(1); }
-  // Whether it has a replica in each process, as long as no number is given.
+  // Whether it has one replica per process as long as no number is given.
   [[nodiscard]] bool has_replica_a_process() const {
     return type == "MultiWorkerMirroredStrategy" && !num_replicas;
   }
@@ -124,7 +124,7 @@ struct DistributionStrategy {
   }
 };
 
-// The checkpoints that an evaluation liked best stay, whatever keep_checkpoint_max says.
+// Keeps the checkpoints with the best evaluations, regardless of keep_checkpoint_max.
 struct KeepBest {
   std::string metric;
   std::string mode;
@@ -146,7 +146,7 @@ struct KeepBest {
   }
 };
 
-// tf.compat.v1.estimator.tpu.RunConfig, with tpuest's own options among its fields.
+// tf.compat.v1.estimator.tpu.RunConfig, including tpuest's own options.
 struct RunConfig {
   std::optional<std::string> model_dir;
   std::optional<std::string> mirror;
@@ -218,12 +218,12 @@ struct RunConfig {
     v("tpu_config", tpu_config, {.help = "TPUConfig"});
   }
 
-  // Puts in the values that absent ones mean, so that every Given is given, and reads
+  // Replaces absent values by their meaning, so that every Given is given, and parses
   // iterations_per_loop. Idempotent.
   void Resolve();
 };
 
-// What follows a step whose loss or result is not finite, which is never applied.
+// What happens after a step whose loss or result is not finite; such a step is never applied.
 struct OnNanOptions {
   std::string policy = "stop";
   int64_t max_skips = 10;
@@ -253,8 +253,8 @@ struct EmbeddingsOptions {
   int64_t admit_after = 1;
   std::optional<int64_t> evict_after_steps;
   int64_t incremental = 1;
-  // embedding_config_spec.partition_strategy is mod: so the hosts of a TPU have dealt out the rows
-  // of tables whose checkpoints are in slices.
+  // True if embedding_config_spec.partition_strategy is mod: the hosts of a TPU have then
+  // partitioned the rows of tables in this way in checkpoints with slices.
   bool dealt_by_mod = false;
 
   template <class V>
@@ -311,7 +311,7 @@ struct EmbeddingsOptions {
   [[nodiscard]] bool counts_rows() const { return admit_after > 1 || evict_after_steps; }
 };
 
-// The arguments of TPUEstimator, and what goes beyond them.
+// The arguments of TPUEstimator, and tpuest's own.
 struct EstimatorOptions {
   bool use_tpu = true;
   std::optional<int64_t> train_batch_size;
@@ -326,8 +326,8 @@ struct EstimatorOptions {
   int export_saved_model_api_version = 1;
   RunConfig run_config;
   OnNanOptions on_nan;  // tpuest.on_nan of a job
-  // tpuest.uneven_batches of a job: "error", or "pad": with use_tpu a batch that does not divide by
-  // the replicas is filled up, and what fills it up weighs nothing.
+  // tpuest.uneven_batches of a job, with use_tpu: "error" refuses a batch that does not divide
+  // evenly over the replicas; "pad" adds rows of weight zero.
   std::string uneven_batches = "error";
   EmbeddingsOptions embeddings;  // tpuest.embeddings of a job
 
@@ -368,31 +368,32 @@ struct EstimatorOptions {
   [[nodiscard]] bool ExportsToTpu() const { return export_to_tpu.value_or(use_tpu); }
 };
 
-// The number of replicas that train: num_shards, or what a board's cores make; with use_tpu: false
-// the strategy's, or 1.
+// Returns the number of replicas that train: num_shards, or as many as a board's cores form; with
+// use_tpu: false the strategy's number, or 1.
 [[nodiscard]] int ReplicasOf(const EstimatorOptions& options);
-// The devices that the replicas of a run take: with use_tpu each has num_cores_per_replica.
+// Returns the number of devices that the replicas of a run use: with use_tpu, num_cores_per_replica
+// each.
 [[nodiscard]] int DevicesOf(const EstimatorOptions& options);
 // Whether every replica gets the whole batch in training.
 [[nodiscard]] bool Broadcasts(const TpuConfig& config);
 
-// All faults of resolved options that show before data or a model is seen, with TensorFlow's
-// messages and each one's key ("run_config.tpu_config.num_shards"). Batch sizes against replicas
-// are checked when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).
+// Returns all faults of resolved options that can be found without data or a model, with
+// TensorFlow's messages and their keys ("run_config.tpu_config.num_shards"). Batch sizes are
+// checked against replicas when a mode first runs, as in TensorFlow (core/sharding/batch_size.h).
 [[nodiscard]] std::vector<Fault> Validate(const EstimatorOptions& options);
 
-// The length of a training. At most one may be set.
+// The length of a training. At most one of steps and max_steps may be set.
 struct TrainLength {
-  std::optional<int64_t> steps;      // this many more
+  std::optional<int64_t> steps;      // this many more steps
   std::optional<int64_t> max_steps;  // up to this global step
-  // Where the run of this length before this one did not end as it should: the step that it began
-  // at. If it has saved its last checkpoint, nothing is left to train.
+  // If the previous run of this length did not end properly: the step at which it began. If it
+  // saved its last checkpoint, nothing is left to train.
   std::optional<int64_t> unfinished_since = std::nullopt;
 };
-// The faults of a length, at "train_spec.steps", "train_spec.max_steps" or, where TPU training has
-// neither, "train_spec".
+// Returns the faults of a length, at "train_spec.steps", "train_spec.max_steps" or, if TPU training
+// has neither, "train_spec".
 [[nodiscard]] std::vector<Fault> Validate(const TrainLength& length, bool use_tpu);
-// The faults of an evaluation's `steps`, at the key "eval_spec.steps".
+// Returns the faults of an evaluation's `steps`, at the key "eval_spec.steps".
 [[nodiscard]] std::vector<Fault> ValidateEvalSteps(const std::optional<int64_t>& steps,
                                                    bool on_tpu);
 

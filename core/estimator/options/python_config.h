@@ -1,5 +1,5 @@
 #pragma once
-// A RunConfig in the words of a log of TensorFlow's.
+// A RunConfig as TensorFlow's log prints it.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace tpuest {
 
-// The dict that TensorFlow 2.15 prints behind "Using config: ", in one line: the fields of
-// RunConfig in its order, with use_tpu those of the TPU's RunConfig. Fields that mean nothing here
+// Returns the dict that TensorFlow 2.15 prints after "Using config: ", in one line: the fields of
+// RunConfig in its order, with use_tpu those of the TPU's RunConfig. Fields without a meaning here
 // have TensorFlow's defaults.
 [[nodiscard]] std::string PythonConfig(const EstimatorOptions& options,
                                        const std::string& model_dir);

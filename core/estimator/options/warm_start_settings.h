@@ -1,5 +1,5 @@
 #pragma once
-// tf.estimator.WarmStartSettings: the values that a new run takes from another's checkpoint.
+// tf.estimator.WarmStartSettings: the values that a new run takes from another run's checkpoint.
 
 #include <cstdint>
 #include <map>
@@ -73,17 +73,18 @@ struct WarmStartSettings {
   }
 };
 
-// A path alone, of a checkpoint or a SavedModel, means all trainable variables.
+// A path without settings, of a checkpoint or a SavedModel, means all trainable variables.
 using WarmStartFrom = std::variant<std::string, WarmStartSettings>;
 
-// The checkpoint's path, and the settings that a path alone stands for.
+// Returns the checkpoint's path, and the settings that a path without settings stands for.
 [[nodiscard]] const std::string& PathOf(const WarmStartFrom& from);
 [[nodiscard]] WarmStartSettings SettingsOf(const WarmStartFrom& from);
 
-// The settings as Python prints them, for the log.
+// Returns the settings as Python prints them, for the log.
 [[nodiscard]] std::string PythonText(const WarmStartSettings& settings);
 
-// All faults that show before a file is read, with TensorFlow's messages and each one's key.
+// Returns all faults that can be found without reading a file, with TensorFlow's messages and their
+// keys.
 [[nodiscard]] std::vector<Fault> Validate(const WarmStartFrom& from);
 
 }  // namespace tpuest

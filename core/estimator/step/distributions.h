@@ -1,6 +1,6 @@
 #pragma once
-// Summaries of whole tensors: histograms of variables, gradients and layers' outputs. They are
-// computed by a program of their own, at the steps whose summaries are written.
+// Summaries of whole tensors: histograms of variables, gradients and layers' outputs. A separate
+// program computes them at the steps whose summaries are written.
 
 #include <vector>
 
@@ -17,8 +17,8 @@ class Distributions {
                 const CompileOptions& options, bool broadcast);
 
   [[nodiscard]] bool empty() const { return fetches_.empty(); }
-  // The histograms for a global batch with the variables as they are now, before the step that
-  // takes it.
+  // Returns the histograms for a global batch with the current variables, before the step that uses
+  // it.
   [[nodiscard]] std::vector<SummaryValue> Compute(const Batch& batch);
 
  private:

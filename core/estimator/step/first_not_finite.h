@@ -1,5 +1,5 @@
 #pragma once
-// Looks for the place where a step's numbers stop being finite.
+// Finds the place where a step's numbers stop being finite.
 
 #include <cstdint>
 #include <optional>
@@ -10,21 +10,20 @@
 
 namespace tpuest {
 
-// A tensor with values that are infinite or NaN.
+// A tensor with infinite or NaN values.
 struct NotFiniteTensor {
   std::string node;  // "dense/MatMul"
   std::string op;    // "MatMul"
-  Place place;       // of its layer in the job, if that is known
-  std::string kind;  // "NaN", or "inf" where none is NaN
+  Place place;       // of its layer in the job, if known
+  std::string kind;  // "NaN", or "inf" if no value is NaN
   std::string shape;
-  // Those of the global batch that have such values; empty where it is about no rows.
+  // The rows of the global batch with such values; empty if the tensor does not consist of rows.
   std::vector<int64_t> rows;
 };
 
 // Computes the training step of a global batch on model_dir's newest checkpoint, changing nothing,
-// and gives the first of its tensors that is not finite though all that it is computed from is;
-// where there is none, the first that is not. nullopt: all are finite. Throws what building and
-// running the step throws.
+// and returns the first tensor that is not finite although its inputs are or, if there is none, the
+// first that is not finite; nullopt if all are. Throws errors of building and running the step.
 [[nodiscard]] std::optional<NotFiniteTensor> FirstNotFinite(const EstimatorContext& context,
                                                             const StreamSpec& stream,
                                                             const Batch& batch);

@@ -1,5 +1,5 @@
 #pragma once
-// Reads batches ahead of the steps that use them, in a thread of its own.
+// Reads batches ahead of the steps that use them, in a separate thread.
 
 #include <condition_variable>
 #include <deque>
@@ -29,10 +29,10 @@ struct InfeedArgs {
   BatchStream& stream;
   const Clock& clock;
   const StopSignal& stop;
-  std::optional<Batch> first;    // read already
+  std::optional<Batch> first;    // already read
   std::optional<int64_t> limit;  // batches; nullopt: to the end of the stream
-  std::optional<int64_t> ahead;  // batches that are read ahead, however large
-  TrainStep* step = nullptr;     // batches are prepared for it as they are read
+  std::optional<int64_t> ahead;  // number of batches read ahead, however large
+  TrainStep* step = nullptr;     // batches are prepared for it when they are read
 };
 
 class Infeed {
@@ -43,16 +43,15 @@ class Infeed {
   Infeed(const Infeed&) = delete;
   Infeed& operator=(const Infeed&) = delete;
 
-  // Returns the next batches, at most `max`. Waits for one, then takes those that are there
-  // already; with `all` it waits for as many as are read ahead. Empty at the end, and when a stop
-  // is requested. Rethrows the reading thread's exception, but
-  // not after a stop request, which may have been its reason.
+  // Returns the next batches, at most `max`. Waits for one, then takes those that are ready; with
+  // `all` it waits for as many as are read ahead. Empty at the end, and when a stop is requested.
+  // Rethrows the reading thread's exception, except after a stop request, which may have caused it.
   [[nodiscard]] std::vector<InfeedItem> Take(size_t max, bool all = false);
-  // Whether nothing is left; waits to know. False when a stop is requested meanwhile.
+  // Whether nothing is left; waits until this is known. False if a stop is requested meanwhile.
   [[nodiscard]] bool AtEnd();
-  // The files that the batches' rows are of.
+  // The source files of the batches' rows.
   [[nodiscard]] const std::vector<std::string>& files() const { return args_.stream.files(); }
-  // The rows of the batches that were read, and how many of them were made: a stream may leave out
+  // The number of rows of the batches read, and how many of them were produced: a stream may omit
   // those of other processes.
   struct Rows {
     int64_t made = 0;
@@ -68,7 +67,7 @@ class Infeed {
   [[nodiscard]] bool HasRoom() const;
   void Push(InfeedItem item);
   void Finish(std::exception_ptr error);
-  // Waits until there are so many items, no room for more, the end or a stop.
+  // Waits for `count` items, for a full queue, for the end or for a stop.
   void Wait(std::unique_lock<std::mutex>& lock, size_t count);
 
   InfeedArgs args_;
@@ -76,7 +75,7 @@ class Infeed {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<InfeedItem> items_;
-  size_t bytes_ = 0;  // of the items
+  size_t bytes_ = 0;  // total size of the items
   Rows rows_;
   bool ended_ = false;
   bool abandoned_ = false;

@@ -1,6 +1,6 @@
 #pragma once
-// TPUConfig's input_partition_dims against the inputs of a model: how the cores of a replica share
-// each of them.
+// Applies TPUConfig's input_partition_dims to the inputs of a model: how the cores of a replica
+// share each of them.
 
 #include <vector>
 
@@ -11,14 +11,14 @@
 
 namespace tpuest {
 
-// A model_fn that refuses inputs which input_partition_dims does not fit, in TensorFlow's words
-// (Error kUsage), before it calls the one that is given; itself where there are none. It looks at
-// what runs on a TPU, and not at exports.
+// Returns a model_fn that checks the inputs against input_partition_dims before it calls the given
+// one, which is returned itself if there are no dims. Throws Error kUsage, in TensorFlow's words,
+// for inputs that do not fit. Checks only what runs on a TPU, not exports.
 [[nodiscard]] ModelFn WithInputPartition(ModelFn model_fn, const TpuConfig& config);
 
-// How the cores share each of the placeholders of the mode's model; their axis 0 is the batch,
-// whatever batch_axis says. Empty: every core has the whole tensor. The model_fn was
-// WithInputPartition.
+// Returns how the cores share each of the placeholders of the mode's model; their axis 0 is the
+// batch, whatever batch_axis says. Empty: every core has the whole tensor. The model_fn must come
+// from WithInputPartition.
 [[nodiscard]] std::vector<Partition> PartitionsOf(const EstimatorContext& context, Mode mode,
                                                   const StreamSpec& stream,
                                                   const BuiltModel& model);

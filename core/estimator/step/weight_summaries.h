@@ -1,6 +1,6 @@
 #pragma once
-// Summaries that depend on the model's variables alone: they are computed when they are written,
-// not at every step.
+// Summaries that depend only on the model's variables: computed when they are written, not at every
+// step.
 
 #include <vector>
 
@@ -17,7 +17,8 @@ class WeightSummaries {
   // For each of the spec's summaries, in their order, whether it is one of these.
   [[nodiscard]] const std::vector<bool>& among() const { return among_; }
   [[nodiscard]] bool empty() const { return work_.fetches.empty(); }
-  // The values of the summaries with the variables as they are now, in the order of the spec's.
+  // Returns the values of these summaries with the current variables, in the order of the spec's
+  // summaries.
   [[nodiscard]] std::vector<float> Compute();
 
  private:

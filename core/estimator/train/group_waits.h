@@ -1,5 +1,5 @@
 #pragma once
-// What the chief of a group has waited for, beside the losses of the log.
+// Logs what the chief of a group has waited for, beside the losses.
 
 #include <string>
 #include <vector>
@@ -9,8 +9,9 @@
 
 namespace tpuest {
 
-// Writes a line of the log: which share of the time since the line before was waited for the input,
-// and for each other process's part of sums, and how much of it that one waited for its own input.
+// Logs the share of time since the previous line that was spent waiting for the input and for each
+// other process's part of sums, and how much of the latter that process spent waiting for its own
+// input.
 class GroupWaitsHook final : public WaitsHook {
  public:
   GroupWaitsHook(int64_t every, hosts::Group& group, Log& log, const Clock& clock)
@@ -21,8 +22,8 @@ class GroupWaitsHook final : public WaitsHook {
   void Begin() override;
 
   hosts::Group& group_;
-  std::vector<double> waited_for_;  // before this line's time, by rank
-  std::vector<double> inputs_;      // the same: what each had waited for its input
+  std::vector<double> waited_for_;  // up to the previous line, by rank
+  std::vector<double> inputs_;      // likewise, what each had waited for its input
 };
 
 }  // namespace tpuest

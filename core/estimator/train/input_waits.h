@@ -1,5 +1,5 @@
 #pragma once
-// Whether a training waits for its input, beside the losses of the log.
+// Reports whether training waits for its input, beside the losses in the log.
 
 #include "core/base/clock.h"
 #include "core/base/log.h"
@@ -7,8 +7,8 @@
 
 namespace tpuest {
 
-// Reports after each loop with a step that is a multiple of log_step_count_steps what the time
-// since the one before was waited for.
+// Reports after each loop that contains a multiple of log_step_count_steps how long the run has
+// waited since the previous report.
 class WaitsHook : public SessionRunHook {
  public:
   WaitsHook(int64_t every, Log& log, const Clock& clock)
@@ -22,20 +22,20 @@ class WaitsHook : public SessionRunHook {
   [[nodiscard]] Log& log() const { return log_; }
 
  private:
-  // Of so many seconds, those that this process waited for its input.
+  // `input_wait`: how many of `seconds` this process spent waiting for its input.
   virtual void Report(double seconds, double input_wait) = 0;
-  // The next report's time begins.
+  // Called when the time of the next report begins.
   virtual void Begin() {}
 
   const int64_t every_;
   Log& log_;
   const Clock& clock_;
   double begin_ = 0;
-  double input_wait_ = 0;  // since then
+  double input_wait_ = 0;  // seconds since then
 };
 
-// Writes a line if a fifth and half a second or more of the time were waited for the input; once in
-// a run with what may help.
+// Logs a line if the run spent at least a fifth of the time, and at least half a second, waiting
+// for the input; once per run with a hint.
 class InputWaitsHook final : public WaitsHook {
  public:
   using WaitsHook::WaitsHook;

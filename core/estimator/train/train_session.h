@@ -14,12 +14,12 @@ namespace tpuest {
 
 // The start and the end of a run.
 struct TrainPlan {
-  std::optional<SavedState> newest;  // the checkpoint that it goes on from
+  std::optional<SavedState> newest;  // the checkpoint that it resumes from
   int64_t batch_size = 1;
   std::optional<int64_t> goal;  // global step
   std::string goal_reason;      // "steps" or "max_steps"
   ResumePoint resume;
-  bool saves = true;  // checkpoints are written at all
+  bool saves = true;  // whether checkpoints are written
   bool may_roll_back = false;
 };
 
@@ -35,16 +35,15 @@ class TrainSession {
  public:
   explicit TrainSession(const TrainSessionArgs& args);
 
-  // Trains to the end, or until it is to be rolled back: TrainLoop::kRolledBack is then why it
-  // stopped, End is not called, and position() is where the input goes on. Throws what
-  // TrainLoop::Run throws; End is then not called, and the newest checkpoint is where the run goes
-  // on.
+  // Trains to the end, or until a rollback: then the reason is TrainLoop::kRolledBack, and
+  // position() is where the input continues. Throws as TrainLoop::Run does; the newest checkpoint
+  // is then where the run resumes. End is not called after a rollback or an error.
   TrainResult Run(Infeed& infeed);
   [[nodiscard]] const StreamPosition& position() const { return resume_.position; }
 
  private:
   void MakeHooks(const TrainHooks& user);
-  // Before a checkpoint: the variables of all processes are the same.
+  // Checks before each checkpoint that the variables of all processes are equal.
   class Comparison final : public CheckpointSaverListener {
    public:
     explicit Comparison(TrainSession& session) : session_(session) {}
@@ -58,7 +57,7 @@ class TrainSession {
   [[nodiscard]] int64_t Period() const;
   // Calls the hooks up to the first step.
   void Begin();
-  // Saves what is left to save: an extra checkpoint, if a stop request has cut the run.
+  // Saves what is not saved yet: a preemption checkpoint, if a stop request interrupted the run.
   void End(const TrainLoop& loop, bool stopped_by_signal);
 
   EstimatorContext& context_;
@@ -69,7 +68,7 @@ class TrainSession {
   const RunConfig& config_;
   const Clock& clock_;
   int64_t start_;
-  ResumePoint resume_;  // the loop moves it on, checkpoints are saved with it
+  ResumePoint resume_;  // advanced by the loop, saved in checkpoints
   Saver saver_;
   MetricsLog metrics_;
   EventWriter events_;
@@ -82,11 +81,12 @@ class TrainSession {
   Comparison comparison_{*this};
 };
 
-// Removes the lines after a step, which no run that goes on from it believes, and warns of damaged
+// Removes the lines after a step, which a run that resumes there writes again, and warns of damaged
 // ones.
 void CutMetrics(MetricsLog& metrics, const EstimatorContext& context, int64_t step);
 
-// Whether a run with these options and hooks (the call's and the spec's) writes checkpoints.
+// Whether a run with these options and hooks (those of the call and of the spec) writes
+// checkpoints.
 [[nodiscard]] bool SavesCheckpoints(const RunConfig& config, const TrainHooks& hooks,
                                     const TPUEstimatorSpec& spec);
 

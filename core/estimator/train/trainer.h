@@ -1,5 +1,5 @@
 #pragma once
-// Estimator::Train: settles where a run starts and ends, and makes what its loop needs.
+// Estimator::Train: decides where a run starts and ends, and prepares its loop.
 
 #include <functional>
 #include <memory>
@@ -18,95 +18,95 @@ namespace tpuest {
 
 // Held by the process that trains in a model_dir.
 struct RunLock {
-  std::unique_ptr<FileLock> file;    // nullptr: a mounted bucket that has no locks
-  std::unique_ptr<Heartbeat> beats;  // of a mounted bucket
+  std::unique_ptr<FileLock> file;    // nullptr: a mounted bucket without locks
+  std::unique_ptr<Heartbeat> beats;  // for a mounted bucket
 };
 
-// The lock of the run's model_dir, whose .tpuest is there. Error kUsage where another process has
-// it.
+// Locks the run's model_dir, whose .tpuest must exist. Throws Error kUsage if another process holds
+// the lock.
 [[nodiscard]] std::unique_ptr<RunLock> LockRun(const EstimatorContext& context);
 
 class Trainer {
  public:
   explicit Trainer(EstimatorContext& context) : context_(context) {}
 
-  // Error kUsage for a length that does not fit, for saving_listeners where nothing is saved and
-  // where another process trains in model_dir; kCheckpoint where the newest checkpoint does not fit
-  // the model; and what the model_fn, the input and TrainLoop::Run throw.
+  // Throws Error kUsage for a length that does not fit, for saving_listeners if nothing is saved,
+  // and if another process trains in model_dir; kCheckpoint if the newest checkpoint does not fit
+  // the model; and errors of the model_fn, the input and TrainLoop::Run.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
-  // In a worker of home.group: makes the steps that the chief orders, until that ends the run, and
-  // calls `other` for an order to evaluate or predict, which it carries out whole; it returns
-  // whether the order was one. See worker.cpp. Throws what the input throws, and the group's
-  // verdict.
+  // In a worker of home.group: runs the steps that the chief orders until the chief ends the run,
+  // and calls `other` for an order to evaluate or predict, which carries it out and returns whether
+  // it was one. See worker.cpp. Throws errors of the input, and the group's verdict.
   using OtherOrder = std::function<bool(const TrainOrder& order)>;
   TrainResult FollowChief(const InputFn& input_fn, const OtherOrder& other);
-  // A variable's value after the last step.
+  // Returns a variable's value after the last step.
   [[nodiscard]] const Tensor& Variable(const std::string& name) const {
     return variables_.Get(name);
   }
-  // The table of these weights; nullptr: it is kept whole.
+  // Returns the table of these weights; nullptr if it is kept whole.
   [[nodiscard]] std::shared_ptr<RowTable> Table(const std::string& name) const {
     const RowColumn* const rows = variables_.tables().Find(name);
     return rows == nullptr ? nullptr : rows->table;
   }
-  // The contents of the run's newest checkpoint, right after it was written: they share the
+  // Returns the contents of the run's newest checkpoint right after it was written; they share the
   // variables with the run. `resume.cut` is that of the checkpoint that the run began with.
   [[nodiscard]] SavedState Saved() const;
-  // The variables as they are now, as if they had been saved under this prefix.
+  // Returns the current variables as if they had been saved under this prefix.
   [[nodiscard]] SavedState InMemory(const std::string& prefix) const;
-  // Whether the run goes on from a checkpoint of model_dir.
+  // Whether the run resumed from a checkpoint of model_dir.
   [[nodiscard]] bool is_restored() const { return is_restored_; }
-  // The global step at which the run, or the last one, is complete; nullopt: at its input's end.
+  // The global step at which the current or last run is complete; nullopt: at the end of its input.
   [[nodiscard]] const std::optional<int64_t>& goal() const { return goal_; }
 
  private:
-  // Ends a dry run, once all errors that come before the first step would have been thrown.
+  // Ends a dry run after all checks that precede the first step.
   TrainResult DryRun(const TrainPlan& plan);
   // Leaves the folder as the run that saved the newest checkpoint would have left it.
   TrainResult AlreadyDone(const TrainLength& length, const SavedState& newest, bool has_lock);
-  // Where a run was rolled back to.
+  // The state after a rollback.
   struct Rollback {
     std::string prefix;       // the newest checkpoint
-    StreamPosition position;  // behind the batch that is left out
-    int64_t times = 0;        // in a row, to this checkpoint
+    StreamPosition position;  // after the batch that is skipped
+    int64_t times = 0;        // number of consecutive rollbacks to this checkpoint
   };
-  // Runs to the end, however often it is rolled back.
+  // Runs to the end, including all rollbacks.
   TrainResult Run(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
                   std::optional<SavedState> newest, std::unique_ptr<RunLock> lock);
-  // Runs to the end, or until it is rolled back: `rollback` says from and to where.
+  // Runs to the end, or until a rollback: `rollback` has its checkpoint and position.
   TrainResult RunOnce(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks,
                       std::optional<SavedState> newest, std::unique_ptr<RunLock>& lock,
                       Rollback& rollback);
-  // The training's stream.
+  // Opens the training stream.
   [[nodiscard]] std::unique_ptr<BatchStream> OpenInput(const InputFn& input_fn, uint64_t seed);
-  // Asks the stream for the rows of this process's replicas alone, where the others' are of no use.
+  // Asks the stream for the rows of this process's replicas only, if all others are not needed.
   void TakeOwnRows(BatchStream& stream, const TrainStep& step) const;
-  // Says how much of the input was read, in a group.
+  // In a group, logs how much of the input was read.
   void LogRows(Infeed& infeed) const;
-  // Tells the workers of home.group where the run starts, if there are any.
+  // Tells the workers of home.group, if there are any, where the run starts.
   void StartWorkers(const BatchStream& stream);
-  // In a worker: carries out an order that is no start and no steps; false for others.
+  // In a worker: carries out an order other than start and steps; returns false for these.
   [[nodiscard]] bool Answers(const TrainOrder& order, const OtherOrder& other);
-  // A worker's steps from one start on; returns the order that follows them.
+  // In a worker: runs the steps from one start on; returns the order that follows them.
   [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start,
                                       const OtherOrder& other);
-  // Makes model_dir and locks it, for a run whose folder was not there before.
+  // Creates and locks model_dir for a run whose folder did not exist.
   [[nodiscard]] std::unique_ptr<RunLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);
-  // The step for such a stream: the one that is there if the columns are the same.
+  // Returns the step for such a stream; keeps the current one if the columns are the same.
   [[nodiscard]] TrainStep& StepFor(const StreamSpec& stream);
-  // Fills the variables with the values that the run starts with.
+  // Makes the store keep tables by rows, if the job says so.
   void KeepRows(const Graph& graph, const TrainPlan& plan);
-  // Has the rows of the graph's tables counted, on from what a checkpoint knows of them, where the
-  // job has a use for that.
+  // Starts counting the rows of the graph's tables, from the counts in a checkpoint, if the job
+  // needs them.
   void CountSeenRows(const Graph& graph, uint64_t seed, const SavedState& from);
-  // The same of the rows that change, on from those that an increment has.
+  // Starts noting the rows that change, from those that an increment contains.
   void NoteChangedRows(const Graph& graph, const SavedState& from);
   void CheckWatchesRows(std::string_view what, const std::string& key) const;
+  // Fills the variables with the values with which the run starts.
   void LoadVariables(const BuiltModel& model, const TrainPlan& plan);
   [[nodiscard]] int64_t GlobalStep();
-  // Reads the first batch and compiles the step for it; nullopt where an unfinished run has read
-  // all of its input.
+  // Reads the first batch and compiles the step for it; nullopt if an unfinished run has already
+  // read all of its input.
   [[nodiscard]] std::optional<InfeedArgs> InfeedFor(const TrainPlan& plan,
                                                     const TrainLength& length, TrainStep& step,
                                                     BatchStream& stream);
@@ -116,8 +116,9 @@ class Trainer {
   std::unique_ptr<TrainStep> step_;
   std::optional<int64_t> goal_;
   bool is_restored_ = false;
-  StreamPosition starts_at_;   // where the run's input was read from
-  std::optional<CutRun> cut_;  // of the checkpoint that the run goes on from, if it is an extra
+  StreamPosition starts_at_;  // where the run's input started
+  // of the checkpoint that the run resumes from, if it is a preemption checkpoint
+  std::optional<CutRun> cut_;
 };
 
 }  // namespace tpuest

@@ -1,28 +1,29 @@
 #pragma once
-// The places of a run's variables in an object-based checkpoint, such that
+// Places a run's variables in an object-based checkpoint so that
 // tf.train.Checkpoint(model=a tf.keras.Sequential of the same layers, optimizer=..., step=...)
-// takes them up:
+// restores them:
 //
 //   model/layer_with_weights-0/kernel     a variable, by Variable::object_path or else its name
-//   ... its slots in `optimizer`          under tf.train's words ("momentum", "m")
-//   optimizer/beta1_power                 as tf.train's Adam has it
-//   optimizer/iter, learning_rate, ...    as tf.keras.optimizers.legacy has them, if its slots
-//                                         mean the same; iter counts the steps
+//   ... its slots in `optimizer`          under tf.train's names ("momentum", "m")
+//   optimizer/beta1_power                 as in tf.train's Adam
+//   optimizer/iter, learning_rate, ...    as in tf.keras.optimizers.legacy, if its slots mean the
+//                                         same; iter counts the steps
 //   step, global_step                     one variable
 //   save_counter                          the step: the checkpoint's number in its file name
 //
-// Where one of Keras' optimizers trains ("training/Adam/..."), they are those of
+// If one of Keras' optimizers trains ("training/Adam/..."), the layout is that of
 // model_to_estimator, whose root is the model itself:
 //
-//   layer_with_weights-0/kernel           a variable, its slots in `optimizer` under Keras' words
-//   optimizer/learning_rate, beta_1, ...  the optimizer's numbers
+//   layer_with_weights-0/kernel           a variable, with its slots in `optimizer` under Keras'
+//                                         names
+//   optimizer/learning_rate, beta_1, ...  the optimizer's hyperparameters
 //   estimator_global_step                 the step
 //
-// The root has the layers as `model`, too, and the step as `step`, so that what is said above holds
-// of those as well; so does `optimizer/iter`, another object of the step's value.
+// The root also contains the layers as `model` and the step as `step`, so the first layout can be
+// restored as well; `optimizer/iter` is then another object with the step's value.
 //
-// The model is `net`, too, and a layer has its own name beside its place, so that
-// Checkpoint(step=..., optimizer=..., net=Net()) finds the layer `l1` where Net keeps it as l1.
+// The model is also `net`, and a layer also has its own name, so that
+// Checkpoint(step=..., optimizer=..., net=Net()) finds the layer `l1` if Net keeps it as l1.
 
 #include <map>
 #include <string>
@@ -39,7 +40,7 @@ class ObjectLayout {
   // Keeps a reference to the graph.
   explicit ObjectLayout(const Graph& graph);
 
-  // Every tensor of a checkpoint with the values in `store`, the graph of objects included.
+  // Returns every tensor of a checkpoint with the values in `store`, including the object graph.
   [[nodiscard]] std::vector<NamedTensor> Tensors(VariableStore& store) const;
 
  private:
@@ -52,11 +53,11 @@ class ObjectLayout {
   void AddEstimatorStep();
   void AddNames();
 
-  // The names that lead to a variable of the model.
+  // Returns the names that lead from the root to a variable of the model.
   [[nodiscard]] std::vector<std::string> PlaceOf(const Variable& variable) const;
 
   int Make();
-  // The object at these names from the root, made with all that lead to it.
+  // Returns the object at these names from the root, creating all objects on the path.
   int At(const std::vector<std::string>& names);
   void Refer(int from, const std::string& name, int to);
   // Makes the object the variable of this name, stored under this key.
@@ -65,11 +66,11 @@ class ObjectLayout {
   [[nodiscard]] int64_t Count(VariableStore& store) const;
 
   const Graph& graph_;
-  std::string keras_scope_;  // of Keras' optimizer: "training/Adam/"; "": none, or several
+  std::string keras_scope_;  // for Keras' optimizer: "training/Adam/"; "": none, or several
   ObjectGraph objects_;
   std::map<std::string, int> nodes_;         // the objects of the graph's variables, by name
-  std::map<std::string, Tensor> constants_;  // values that never change, by key
-  std::string count_key_;                    // the key of Keras' count of steps; "" without one
+  std::map<std::string, Tensor> constants_;  // constant values, by key
+  std::string count_key_;                    // the key of Keras' step count; "" without one
   std::string save_counter_key_;
   Tensor objects_tensor_;
 };

@@ -13,27 +13,27 @@
 
 namespace tpuest {
 
-// The nodes that hold variables' values, by the variables' names in the graph.
+// The object nodes that hold variables' values, by the variables' names in the graph.
 using VariableNodes = std::map<std::string, int, std::less<>>;
-// The shape of a stored tensor; nullopt if there is none under this key.
+// Returns the shape of a stored tensor; nullopt if there is none under this key.
 using ShapeOfKey = std::function<std::optional<Shape>(const std::string& key)>;
 
-// Looks for variables (no slots, no optimizer's own) by the names that the checkpoint's variables
-// had in their program. Unless all of the layers' variables are there, all are looked for by their
-// place in the model (Variable::object_path) below the root or below one of its children, such as
-// "model". Variables that are not found are left out. Error kCheckpoint where several models of the
-// checkpoint fit; `file` names it there.
+// Finds variables (not slots or variables of optimizers) by the names that they had in the program
+// that saved them. If some variables of the layers are missing then, finds all by their place in
+// the model (Variable::object_path) below the root or one of its children, such as "model".
+// Variables that are not found are omitted. Throws Error kCheckpoint, with `file`, if several
+// models of the checkpoint fit.
 [[nodiscard]] VariableNodes FindVariables(const ObjectGraph& objects,
                                           const std::vector<const Variable*>& variables,
                                           const ShapeOfKey& shape_of, const std::string& file);
 
-// Whether the variable is another's slot or an optimizer's own ("dense/kernel/Adam", "beta1_power")
-// rather than a part of the model; global_step is neither.
+// Whether the variable is a slot of another variable or belongs to an optimizer
+// ("dense/kernel/Adam", "beta1_power"), and not to the model; false for global_step.
 [[nodiscard]] bool IsOptimizers(const Graph& graph, const Variable& variable);
 
-// The node of the step counter: the one named global_step, else the one that the root calls
-// global_step, step or estimator_global_step, else the one count of an optimizer. nullopt if there
-// is none, or several of a kind.
+// Returns the node of the step counter: the variable named global_step, or else the root's child
+// global_step, step or estimator_global_step, or else the only step count of an optimizer. nullopt
+// if there is none, or several of a kind.
 [[nodiscard]] std::optional<int> FindGlobalStep(const ObjectGraph& objects);
 
 }  // namespace tpuest

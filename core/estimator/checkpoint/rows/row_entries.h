@@ -1,5 +1,5 @@
 #pragma once
-// What a checkpoint has of the tables that a run keeps by rows (row_tables.h).
+// The entries of a checkpoint for tables that a run keeps by rows (row_tables.h).
 
 #include <cstdint>
 #include <string>
@@ -13,24 +13,24 @@
 namespace tpuest {
 
 [[nodiscard]] int64_t WholeBytes(const Shape& table);
-// The rows of so many numbers each that are read and written at once: about a MiB.
+// Returns how many rows of this width are read and written at once: about 1 MiB.
 [[nodiscard]] int64_t RowsAtOnce(int64_t width);
 
 [[nodiscard]] std::vector<NamedTensor> TableEntries(const VariableStore& store,
                                                     int64_t whole_table_bytes);
 
-// What an increment that stands on `base` has of the tables whose changes are noted, and of the
-// counts of their rows.
+// Returns the entries of an increment based on `base`, for tables whose changes are noted and for
+// their row counts.
 [[nodiscard]] std::vector<NamedTensor> ChangedEntries(const VariableStore& store,
                                                       const IncrementBase& base,
                                                       int64_t whole_table_bytes);
-// Whether a checkpoint has these tables in the form that TableEntries gives them, and counts where
-// there are some.
+// Whether a checkpoint has these tables in the form of TableEntries, and row counts if there are
+// any: only then can an increment use it as its base.
 [[nodiscard]] bool MayStandOn(const BundleReader& base, const VariableStore& store,
                               int64_t whole_table_bytes);
 
-// The names of the entries of a graph's tables that are better left on the disk; in every run of
-// the graph the same, however it keeps its tables.
+// Returns the names of entries of a graph's tables that are large enough to stay on disk; the same
+// for every run of the graph, however it keeps its tables.
 [[nodiscard]] std::vector<std::string> LargeEntries(const Graph& graph, int64_t whole_table_bytes);
 
 }  // namespace tpuest

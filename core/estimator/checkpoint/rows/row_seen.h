@@ -1,8 +1,9 @@
 #pragma once
-// What is known of the rows that a run counts (core/backend/rows/row_counts.h), in a checkpoint:
+// The row counts of a run (core/backend/rows/row_counts.h) in a checkpoint:
 //
-//   tpuest/seen/<table>  int64 [n, 4]  the rows that were seen, the smallest first: number, how
-//                                      many steps saw it, the last of them, 1 if it is trained
+//   tpuest/seen/<table>  int64 [n, 4]  one line per used row, sorted by row: row number, number of
+//                                      steps that used it, the last of these steps, 1 if it is
+//                                      trained
 
 #include <map>
 #include <string>
@@ -16,18 +17,19 @@
 
 namespace tpuest {
 
-// The entries of what was counted, which read the store as they are written.
+// Returns the entries of the row counts; they read the store when they are written.
 [[nodiscard]] std::vector<NamedTensor> SeenEntries(const VariableStore& store);
-// Those of an increment, of what has changed; and the names of the entries that it gives so.
+// Returns the entries of an increment, which contain only changes. SeenNames returns the names of
+// such entries.
 [[nodiscard]] std::vector<NamedTensor> ChangedSeenEntries(const VariableStore& store);
 [[nodiscard]] std::vector<std::string> SeenNames(const VariableStore& store);
 [[nodiscard]] std::string SeenName(const std::string& table);
-// The variables of a store that are kept whole, and these entries of tables that no processes
+// Returns the variables that a store keeps whole, and these entries of tables that processes do not
 // share.
 [[nodiscard]] std::map<std::string, Tensor> WithSeen(const VariableStore& store);
 [[nodiscard]] bool IsSeenEntry(std::string_view name);
-// What a checkpoint knows of the rows of a table of `rows`; nothing where it has no entry of it.
-// Error kCheckpoint for counts that are damaged.
+// Returns the row counts in a checkpoint for a table with `rows` rows; empty if it has no entry for
+// it. Throws Error kCheckpoint for damaged counts.
 [[nodiscard]] std::vector<RowCount> SavedRowCounts(const SavedState& saved,
                                                    const std::string& table, int64_t rows);
 

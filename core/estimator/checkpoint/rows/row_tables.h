@@ -1,15 +1,15 @@
 #pragma once
-// Tables that a run keeps by rows (core/backend/rows/row_table.h): from a graph, from a checkpoint
-// and into one.
+// Tables that a run keeps by rows (core/backend/rows/row_table.h): made from a graph, read from a
+// checkpoint and written to one.
 //
-// In a checkpoint a table of rows [V, D] is what its variables are, whole, with rows that nobody
-// wrote as they are drawn. One of more than tpuest.embeddings.whole_table_bytes is the rows that
-// were written:
+// A checkpoint holds the variables of a table [V, D] whole; rows that were never written have their
+// initial values. A table larger than tpuest.embeddings.whole_table_bytes is saved as its
+// materialized rows:
 //
-//   <table>-keys       int64 [n]       their numbers, the smallest first
-//   <table>-values     float32 [n, D]  and of each slot: <table>/Adagrad-values
+//   <table>-keys       int64 [n]       their row numbers in ascending order
+//   <table>-values     float32 [n, D]  their values, and for each slot: <table>/Adagrad-values
 //
-// So the bytes follow from the values and the sizes alone, never from how the rows are kept.
+// So the bytes depend only on values and sizes, not on how the run keeps the rows.
 
 #include <map>
 #include <set>
@@ -24,56 +24,57 @@
 
 namespace tpuest {
 
-// The keeping that a job's options ask for, with a budget of its own.
+// Returns the RowKeeping that a job's options ask for, with its own budget.
 [[nodiscard]] RowKeeping KeepingOf(const EmbeddingsOptions& options);
 
 // A table and its slots, in the graph's order: the weights first.
 using TableVariables = std::vector<const Variable*>;
 [[nodiscard]] std::vector<TableVariables> TablesOf(const Graph& graph);
 
-// Puts the graph's tables into the store, no row written, and returns the names of their variables;
-// none where the store does not keep rows. `seed`: of what is drawn. Error kUsage for a large table
-// whose initial values are no function of the row.
+// Makes the graph's tables in the store without materialized rows, and returns the names of their
+// variables; empty if the store does not keep rows. `seed` is that of the initial values. Throws
+// Error kUsage for a large table whose initial values are not a function of the row.
 std::set<std::string> MakeTables(const Graph& graph, uint64_t seed, VariableStore& store);
 
-// Makes the tables that `seeds` names, by their weights; others are left as they are.
+// Makes the tables whose weights `seeds` names; leaves all other tables unchanged.
 void MakeTables(const Graph& graph, const std::map<std::string, uint64_t>& seeds,
                 VariableStore& store);
 
-// The same with a checkpoint's rows; `names` as RestoreVariables takes them. Variables that the
-// checkpoint does not have, or in another shape, are left out of the result, and their tables out
-// of the store.
+// Makes the tables likewise, with a checkpoint's rows; `names` is as in RestoreVariables. Variables
+// that the checkpoint lacks, or has in another shape, are missing from the result, and their tables
+// from the store.
 std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
                                     const std::map<std::string, std::string>& names,
                                     VariableStore& store);
 
-// Has the store count the rows of the graph's tables, on from what `saved` knows of them. `seed`:
-// of what is drawn. Error kUsage where rows may be forgotten and an initial value is no function of
-// the row, kCheckpoint for counts that are damaged.
+// Makes the store count the rows of the graph's tables, starting from the counts in `saved`. `seed`
+// is that of the initial values. Throws Error kUsage if rows may be evicted and an initial value is
+// not a function of the row, kCheckpoint for damaged counts.
 void CountRows(const Graph& graph, const RowRules& rules, uint64_t seed, const SavedState& saved,
                VariableStore& store);
 
-// Has the store note which rows of the graph's tables change, on from those that changed between
-// `saved` and what it stands on (core/io/increment.h).
+// Makes the store note which rows of the graph's tables change, starting from the rows that changed
+// between `saved` and its base (core/io/increment.h).
 void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& store);
 
-// The tables of which a checkpoint has the written rows alone, and some.
+// Returns the tables of which a checkpoint has only the materialized rows, at least one.
 [[nodiscard]] std::vector<std::string> TablesSavedByRows(const SavedState& saved);
 
-// One of the variables of a table of which a checkpoint has the written rows alone.
+// A variable of a table of which a checkpoint has only the materialized rows.
 struct SavedRows {
   std::string table;
   std::string variable;  // the table or a slot of it
 };
 [[nodiscard]] bool HasRows(const BundleReader& reader, const SavedRows& saved);
-// Their numbers. Error kCheckpoint where they are damaged.
+// Returns the row numbers. Throws Error kCheckpoint if they are damaged.
 [[nodiscard]] std::vector<int64_t> RowNumbers(const BundleReader& reader, const SavedRows& saved);
-// Writes them to `rows`, each to where `places` says, and none to -1. Error kCheckpoint where they
-// do not fit.
+// Writes the rows to `rows`, each to its position in `places`; -1 skips a row. Throws Error
+// kCheckpoint if they do not fit.
 void WriteRows(const BundleReader& reader, const SavedRows& saved, const RowColumn& rows,
                const std::vector<int64_t>& places);
 
-// A variable of a SavedState, wherever it is: whole. An invalid Tensor where it has none.
+// Returns a variable of a SavedState as a whole, wherever it is; an invalid Tensor if there is
+// none.
 [[nodiscard]] Tensor WholeValue(const SavedState& saved, const std::string& name);
 
 }  // namespace tpuest

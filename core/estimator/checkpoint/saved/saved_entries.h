@@ -1,5 +1,5 @@
 #pragma once
-// The entries of a checkpoint in memory, wherever each is: in memory, or left on the disk.
+// The entries of a loaded checkpoint, whether they are in memory or left on disk.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@ class SavedEntries {
   // `saved` outlives this.
   explicit SavedEntries(const SavedState& saved) : saved_(saved) {}
 
-  // nullopt: there is none of this dtype.
+  // Returns nullopt if there is no entry of this dtype.
   [[nodiscard]] std::optional<Shape> ShapeOf(const std::string& name, DType dtype) const;
-  // Gives the values in pieces, rows that were dealt out by mod in their order.
+  // Passes the values to `take` in pieces; rows that were partitioned by mod come in row order.
   void Read(const std::string& name, const TakeBytesFn& take) const;
-  // Those of an entry of int64.
+  // Returns the values of an int64 entry.
   [[nodiscard]] std::vector<int64_t> Integers(const std::string& name) const;
 
  private:

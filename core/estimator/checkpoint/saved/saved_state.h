@@ -1,22 +1,22 @@
 #pragma once
-// A checkpoint in memory, and the entries "tpuest/..." that it holds beside variables: TensorFlow
-// passes over them. Nothing in them depends on a clock: a run that was cut and resumed writes the
-// same bytes.
+// A checkpoint in memory, and the entries "tpuest/..." beside its variables, which TensorFlow
+// ignores. Nothing in them depends on a clock: a run that was stopped and resumed writes the same
+// bytes.
 //
 //   tpuest/seed             int64 []   tf_random_seed
-//   tpuest/seed_rule        int64 []   2: an op with a seed of its own draws by it and the run's
-//                                      seed only; missing beside tpuest/seed: by its name as well
+//   tpuest/seed_rule        int64 []   2: an op with its own seed uses only that and the run's
+//                                      seed; missing beside tpuest/seed: it uses its name as well
 //   tpuest/stream_position  int64 [2]  epoch, records consumed of it
 //   tpuest/goal             int64 [2]  an unfinished `steps: N`: the global step it ends at, N
-//   tpuest/cut              int64 [2]  in what a stop request alone saved: the step of the last
-//                                      checkpoint before it, the step that the cut loop began at
-//   tpuest/looks            int64 [n]  of a run that is not complete: the steps of the last looks
-//                                      of the hooks that count steps between looks, -1: there was
-//                                      none
-//   tpuest/tables           string [n]  variables that LoadNewest leaves on the disk
-//   tpuest/seen/, tpuest/increment/  of the rows of tables (row_seen.h, core/io/increment.h)
-//   tpuest/conditions       float64 [3 n]  of a run that is not complete: of each ConditionHook the
-//                                      steps so far, the average of their losses, and its truths
+//   tpuest/cut              int64 [2]  only in preemption checkpoints: the step of the last regular
+//                                      checkpoint, the step at which the interrupted loop began
+//   tpuest/looks            int64 [n]  in a run that is not complete: the steps of the last polls
+//                                      of the hooks that count steps between polls; -1: none
+//   tpuest/tables           string [n]  variables that LoadNewest leaves on disk
+//   tpuest/seen/, tpuest/increment/  rows of tables (row_seen.h, core/io/increment.h)
+//   tpuest/conditions       float64 [3 n]  in a run that is not complete, for each ConditionHook:
+//                                      the number of steps so far, their average loss, and whether
+//                                      its condition holds
 
 #include <cstdint>
 #include <map>
@@ -44,26 +44,27 @@ struct Goal {
   bool operator==(const Goal&) const = default;
 };
 
-// The moments of a run that a stop request cut, as one that was not cut has them.
+// The last regular moments of a run that a stop request interrupted, as in a run without the
+// request.
 struct CutRun {
-  int64_t saved = 0;       // step of its last checkpoint
-  int64_t loop_begin = 0;  // step that its loop began at
+  int64_t saved = 0;       // step of its last regular checkpoint
+  int64_t loop_begin = 0;  // step at which its loop began
   bool operator==(const CutRun&) const = default;
 };
 
-// The run's state beside its variables: a run that goes on with it makes the bits of one that was
-// not cut.
+// The run's state beside its variables: a run that resumes with it computes the same bits as a run
+// that was never stopped.
 struct ResumePoint {
   std::optional<uint64_t> seed;
-  bool seeds_by_name = false;  // a seed without tpuest/seed_rule: the rule that the run began with
+  bool seeds_by_name = false;  // tpuest/seed without tpuest/seed_rule: the rule of older runs
   StreamPosition position;
   std::optional<Goal> goal;
-  // Only a stop request made this checkpoint: it is an extra, which no run without the request has.
+  // Set in a preemption checkpoint, which a run without the stop request would not have written.
   std::optional<CutRun> cut;
   std::vector<int64_t> looks;
   std::vector<double> conditions;
 
-  // The run has made its last step: another one begins anew.
+  // Marks the run as complete: the next run starts a new one.
   void Complete() {
     goal.reset();
     looks.clear();
@@ -71,63 +72,66 @@ struct ResumePoint {
   }
 };
 
-// A checkpoint in memory. The tensors of one that was just saved share the run's variables.
+// A checkpoint in memory. The tensors of a checkpoint that was just saved share the run's
+// variables.
 struct SavedState {
   std::string prefix;
   int64_t global_step = 0;
-  // All tensors by their keys: a variable's name, or in an object-based checkpoint the key that
-  // `objects` says. global_step stands here under its name in either.
+  // All tensors by key: a variable's name or, in an object-based checkpoint, the key in `objects`.
+  // global_step is here under its name in either format.
   std::map<std::string, Tensor> tensors;
   std::optional<ObjectGraph> objects;
   ResumePoint resume;
-  // Entries of large tables, whose checksums were looked at, stay on the disk until they are asked
-  // for.
+  // Entries of large tables, with verified checksums, stay on disk until they are needed.
   std::shared_ptr<const BundleReader> on_disk;
   std::set<std::string> left;
-  // Whether rows of what is stored in slices were dealt out by mod (slice_order.h).
+  // Whether the rows of variables that are stored in slices were partitioned by mod
+  // (slice_order.h).
   bool dealt_by_mod = false;
-  // What a run keeps by rows, where it has just saved it: shared, as its other variables.
+  // The tables that a run keeps by rows, if it has just saved the checkpoint: shared with the run,
+  // like its other variables.
   std::vector<std::shared_ptr<RowTable>> tables;
 };
 
-// The entries of a ResumePoint, and the ResumePoint of a checkpoint's tensors. An entry that is
-// missing, or of another dtype or size, leaves its member as it is by default.
+// Converts a ResumePoint to entries, and a checkpoint's tensors to a ResumePoint. A missing entry,
+// or one of another dtype or size, leaves its member at the default.
 [[nodiscard]] std::vector<NamedTensor> ResumeEntries(const ResumePoint& point);
 [[nodiscard]] ResumePoint ReadResumePoint(const std::map<std::string, Tensor>& tensors);
 
-// The entries of a checkpoint that are left on the disk: those that tpuest/tables names.
+// Returns the entries of a checkpoint that stay on disk: those that tpuest/tables names.
 [[nodiscard]] std::set<std::string> LeftEntries(const BundleReader& reader);
 
-// Reads a checkpoint, but for those entries, whose checksums it looks at; `path` is as
-// FindCheckpoint takes it. Error kCheckpoint for one that is missing or damaged.
+// Reads a checkpoint except for those entries, whose checksums it verifies; `path` is as
+// FindCheckpoint takes it. Throws Error kCheckpoint if it is missing or damaged.
 [[nodiscard]] SavedState LoadCheckpoint(const std::string& path);
-// What is wrong with the files of a checkpoint; nullopt: all of it can be read.
+// Returns what is wrong with the files of a checkpoint; nullopt if all of it can be read.
 [[nodiscard]] std::optional<std::string> DamageOf(const std::string& prefix);
 
-// Whether the run of this checkpoint has the first rule for ops with a seed of their own
-// (ResumePoint::seeds_by_name); of a damaged one: no.
+// Whether the run of this checkpoint uses the older rule for ops with their own seed
+// (ResumePoint::seeds_by_name); false if the checkpoint is damaged.
 [[nodiscard]] bool SeedsByName(const std::string& prefix);
-// LatestCheckpoint, but for an extra the one before it; nullopt where there is none.
+// Returns LatestCheckpoint or, if that is a preemption checkpoint, the checkpoint before it;
+// nullopt if there is none.
 [[nodiscard]] std::optional<std::string> LatestRegularCheckpoint(const std::string& model_dir);
 
-// The same, but where the state file is missing or of no use the newest regular one of the folder,
-// with the file's fault.
+// The same or, if the state file is missing or unusable, the folder's newest regular checkpoint
+// together with the file's fault.
 struct RegularCheckpoint {
   std::optional<std::string> prefix;
   std::string fault;
 };
 [[nodiscard]] RegularCheckpoint NewestRegularCheckpoint(const std::string& model_dir);
 
-// Whether LoadNewest takes an older checkpoint where the newest is damaged or lost.
+// Whether LoadNewest uses an older checkpoint if the newest is damaged or missing.
 enum class OlderCheckpoint { kTake, kRefuse };
 [[nodiscard]] constexpr OlderCheckpoint OlderIf(bool is_allowed) {
   return is_allowed ? OlderCheckpoint::kTake : OlderCheckpoint::kRefuse;
 }
 
-// Loads the newest checkpoint of a folder that can be read whole; a warning names each one that
-// cannot, and the one that is tried instead. A state file that is missing, empty or damaged is
-// warned of as well: the newest checkpoint of the folder is taken. nullopt if there is neither.
-// Error kCheckpoint if there is something and none can be read; with kRefuse also if the newest
+// Loads the newest checkpoint of a folder that can be read completely. Warns of each one that
+// cannot, and names the next one. Also warns of a state file that is missing, empty or damaged, and
+// then uses the newest checkpoint of the folder. Returns nullopt if there is neither. Throws Error
+// kCheckpoint if there are checkpoints and none can be read; with kRefuse also if the newest
 // cannot.
 [[nodiscard]] std::optional<SavedState> LoadNewest(const std::string& model_dir, Log& log,
                                                    OlderCheckpoint older = OlderCheckpoint::kTake);

@@ -1,5 +1,5 @@
 #pragma once
-// The global step that a run ends at.
+// The global step at which a run ends.
 
 #include <cstdint>
 #include <optional>
@@ -10,15 +10,15 @@
 
 namespace tpuest {
 
-// The end of a run: where it is, and which option says so.
+// The end of a run: its step, and the option that sets it.
 struct TrainGoal {
   std::optional<int64_t> step;  // nullopt: the end of the input
   std::string reason;           // "steps" or "max_steps"
-  bool goes_on = false;         // the unfinished run is gone on with
+  bool goes_on = false;         // true if this continues an unfinished run
 };
 
-// The goal of a run that starts at global step `start`. `steps` counts from there, but a run that
-// was cut goes on to the step that it was meant for.
+// Returns the goal of a run that starts at global step `start`. `steps` counts from there, but an
+// interrupted run continues to its original goal.
 [[nodiscard]] TrainGoal GoalOf(const TrainLength& length, int64_t start,
                                const std::optional<Goal>& unfinished);
 

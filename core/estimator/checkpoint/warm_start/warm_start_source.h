@@ -1,5 +1,5 @@
 #pragma once
-// The checkpoint that a run is warm-started from, asked for values by the graph's names.
+// The checkpoint for a warm start; returns values by the graph's names.
 
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@ namespace tpuest {
 
 class WarmStartSource {
  public:
-  // `variables` are those of the graph whose values are wanted.
+  // `variables`: the variables of the graph whose values are needed.
   WarmStartSource(const std::string& prefix, const Graph& graph,
                   const std::vector<const Variable*>& variables, bool dealt_by_mod = false);
 
@@ -25,11 +25,11 @@ class WarmStartSource {
     Shape shape;
     DType dtype = DType::kInvalid;
   };
-  // The stored value of the variable `name`, or of `previous` if that is not empty; nullopt if
-  // there is none.
+  // Returns the stored value of the variable `name`, or of `previous` unless that is empty; nullopt
+  // if there is none.
   [[nodiscard]] std::optional<Entry> Find(const std::string& name,
                                           const std::string& previous) const;
-  // Reads the value, rows in their order. Error kCheckpoint where it is damaged.
+  // Reads the value, with rows in order. Throws Error kCheckpoint if it is damaged.
   [[nodiscard]] Tensor Read(const Entry& entry) const;
 
   [[nodiscard]] const BundleReader& reader() const { return reader_; }
@@ -42,9 +42,9 @@ class WarmStartSource {
   BundleReader reader_;
   bool dealt_by_mod_ = false;
   std::optional<ObjectGraph> objects_;
-  std::map<std::string, std::string>
-      keys_;  // keys of variables among objects, by the graph's names
-  std::map<std::string, Tensor> optimizers_;  // slots and steps of objects, by the graph's names
+  std::map<std::string, std::string> keys_;  // object keys of variables, by the graph's names
+  // slots and step counts of objects, by the graph's names
+  std::map<std::string, Tensor> optimizers_;
 };
 
 }  // namespace tpuest

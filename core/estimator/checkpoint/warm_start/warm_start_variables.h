@@ -1,5 +1,5 @@
 #pragma once
-// The choice of the variables that a warm start is about.
+// Selects the variables of a warm start.
 
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace tpuest {
 
-// The variables that the settings pick, in the order of the graph. A pattern, or null, picks among
-// trainable ones, a list among all but local ones. Error kUsage, at the settings' key, for a
-// pattern that is none, and in TensorFlow's words for a name in its dicts that no picked variable
-// has.
+// Returns the variables that the settings select, in the order of the graph. A pattern or null
+// selects among trainable variables, a list among all but local ones. Throws Error kUsage, at the
+// settings' key, for an invalid pattern and, in TensorFlow's words, for a name in its dicts that no
+// selected variable has.
 [[nodiscard]] std::vector<const Variable*> PickVariables(const WarmStartSettings& settings,
                                                          const Graph& graph, Log& log);
 

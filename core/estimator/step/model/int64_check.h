@@ -1,5 +1,5 @@
 #pragma once
-// The check that a TPU gets no int64, which is none of its types.
+// Checks that a TPU gets no int64, which it does not support.
 
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace tpuest {
 
-// The variable global_step alone may be int64 on the device. Error kUsage, at the job's line that
-// makes the column, for an int64 feature or label that a node on the device reads. Columns that
-// only host ops read, or that predictions hand through, may be int64.
+// On the device only the variable global_step may be int64. Throws Error kUsage, at the job's line
+// for the column, for an int64 feature or label that a node on the device reads. Columns that only
+// host ops read, or that predictions pass through, may be int64.
 struct DeviceInput {
   TensorSpec column;
   Value value;

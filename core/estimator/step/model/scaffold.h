@@ -10,22 +10,22 @@
 
 namespace tpuest {
 
-// The scaffold_fn's scaffold; nullopt where the spec has none. Error kUsage, in TensorFlow's words,
-// if it returns nothing, if a node that it adds reads a value of the device, or if it names a
-// variable that the graph does not have.
+// Returns the scaffold of the scaffold_fn; nullopt if the spec has none. Throws Error kUsage, in
+// TensorFlow's words, if it returns nothing, if a node that it adds reads a value on the device, or
+// if it names a variable that the graph does not have.
 [[nodiscard]] std::optional<Scaffold> CallScaffoldFn(const Graph& graph,
                                                      const TPUEstimatorSpec& spec);
 
-// Puts what init_fn gives, if there is one, in the place of the variables' initial values: each has
-// its variable's shape and dtype.
+// Replaces the variables' initial values by those of init_fn, if there is one: each has its
+// variable's shape and dtype.
 void RunInitFn(const Graph& graph, const std::optional<Scaffold>& scaffold, Log& log,
                VariableStore& variables);
 
-// Runs local_init_op, if there is one; the variables it reads are in the store.
+// Runs local_init_op, if there is one; the store must contain the variables that it reads.
 void RunLocalInit(Backend& backend, const Graph& graph, const Scaffold& scaffold,
                   VariableStore& variables);
 
-// TensorFlow's lines around a session's local_init_op, where the log has such.
+// Logs TensorFlow's lines around a session's local_init_op, if the log contains such lines.
 void LogLocalInit(const EstimatorHome& home);
 
 }  // namespace tpuest

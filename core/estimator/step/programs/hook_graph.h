@@ -1,7 +1,7 @@
 #pragma once
-// The graph that hooks add nodes of their own to: these run on the host between two loops and read
-// the model's variables as they are then. The model's graph, and what is saved of it, stays as it
-// is.
+// The graph to which hooks add their own nodes. They run on the host between two loops and read the
+// current values of the model's variables. The model's graph, and what is saved of it, does not
+// change.
 
 #include <map>
 #include <optional>
@@ -21,8 +21,8 @@ class HookGraph {
 
   // The graph, made on first use; FindVariable finds the model's variables in it.
   [[nodiscard]] Graph& graph();
-  // The values of these nodes of graph(). Error kUsage, in TensorFlow's words, for one of the
-  // model's, which live on the device.
+  // Returns the values of these nodes of graph(). Throws Error kUsage, in TensorFlow's words, for a
+  // node of the model, which is on the device.
   [[nodiscard]] std::vector<Tensor> Run(const std::vector<Value>& fetches);
 
   // Sets the values of placeholders of graph() for every Run from now on.
@@ -33,7 +33,7 @@ class HookGraph {
   const OpRegistry& registry_;
   VariableStore& variables_;
   const Graph& model_;
-  std::optional<Graph> graph_;  // made when it is asked for
+  std::optional<Graph> graph_;  // made on first use
   std::optional<HostGraph> programs_;
   std::map<Value, Tensor> fed_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a spec's host_call on the tensors that steps left.
+// Runs a spec's host_call on the tensors of completed steps.
 
 #include <map>
 #include <span>
@@ -12,8 +12,7 @@
 
 namespace tpuest {
 
-// The event that one call gave, and the global step it is of. Without values there is none to
-// write.
+// The event of one call and its global step. Nothing is written if it has no values.
 struct HostCallScalars {
   int64_t step = 0;
   std::vector<SummaryValue> values;
@@ -29,17 +28,17 @@ class HostCallRunner {
              .log = log,
              .threads = threads}) {}
 
-  // Calls it on its tensors, in the order of their names, every row of the global batch, of a step
-  // that began with this global step. Its variables keep their values from call to call. Error
-  // kUsage for a summary that is no scalar, and for a step that is not int64 [].
+  // Calls it on its tensors, in the order of their names, with every row of the global batch, for a
+  // step that began at this global step. Its variables keep their values between calls. Throws
+  // Error kUsage for a summary that is not a scalar, and for a step that is not int64 [].
   HostCallScalars Run(const HostCall& call, std::span<const Tensor> tensors, int64_t global_step);
 
  private:
   HostFn<HostCallOps> fn_;
 };
 
-// Error kUsage, in TensorFlow's words, for a tensor without the batch dimension, which the device
-// cannot hand out.
+// Throws Error kUsage, in TensorFlow's words, for a tensor without the batch dimension, which the
+// device cannot return.
 void CheckOutfedTensors(const std::map<std::string, Value>& tensors);
 
 }  // namespace tpuest

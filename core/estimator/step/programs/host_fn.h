@@ -1,7 +1,7 @@
 #pragma once
-// A fn of a spec that runs on the host: its metric_fn, or its host_call's. It is called with
-// placeholders for tensors that came out of the device and builds a graph on them, once for tensors
-// of the same names; all its graphs share their variables, which keep their values.
+// A fn of a spec that runs on the host: its metric_fn, or that of its host_call. It is called with
+// placeholders for tensors from the device and builds a graph on them, once per set of tensor
+// names; all its graphs share their variables, which keep their values.
 
 #include <exception>
 #include <functional>
@@ -23,8 +23,8 @@ struct HostFnArgs {
   const OpRegistry& registry;
   Log& log;
   int threads = 1;
-  // The values of the model's variables, for a fn that reads them by name. nullptr: the fn has
-  // variables of its own alone.
+  // The values of the model's variables, for a fn that reads them by name. nullptr: the fn has only
+  // its own variables.
   const VariableStore* model = nullptr;
 };
 
@@ -34,10 +34,9 @@ class HostVariables {
   explicit HostVariables(const HostFnArgs& args) : backend_(args.backend), model_(args.model) {}
 
   [[nodiscard]] VariableStore& store() { return store_; }
-  // Gives the graph's variables their first values where they have none: the model's, or initial
-  // ones.
+  // Gives the graph's variables their first values if they have none: the model's, or initial ones.
   void Add(const Graph& graph);
-  // Gives all variables their first values again.
+  // Resets all variables to their first values.
   void Reset();
   // Drops all variables.
   void Clear();
@@ -46,7 +45,7 @@ class HostVariables {
   Backend& backend_;
   const VariableStore* const model_;
   VariableStore store_;
-  std::map<std::string, Tensor> first_;  // an invalid tensor: the model's value at that time
+  std::map<std::string, Tensor> first_;  // an invalid tensor: the model's current value
 };
 
 // A graph with placeholders for tensors of certain names, and its programs.
@@ -54,7 +53,7 @@ struct HostFnGraph {
   HostFnGraph(const HostFnArgs& args, VariableStore& variables,
               const std::map<std::string, Value>& tensors);
 
-  // Feeds the placeholders with tensors, which are in the order of their names.
+  // Returns feeds of the placeholders from tensors, which are in the order of their names.
   [[nodiscard]] std::vector<std::pair<Value, Tensor>> Feeds(std::span<const Tensor> tensors) const;
 
   Graph graph;
@@ -62,8 +61,8 @@ struct HostFnGraph {
   std::map<std::string, Value> placeholders;  // each with any number of rows
 };
 
-// Calls `build`, a call of the fn of this name. What it throws is thrown on, after a warning that
-// names the likely reason.
+// Calls `build`, which calls the fn of this name. Rethrows its errors after a warning with the
+// likely reason.
 template <class Build>
 [[nodiscard]] auto CallNamed(std::string_view name, Log& log, Build&& build) {
   try {
@@ -82,18 +81,18 @@ template <class Ops>
 class HostFn {
  public:
   using Fn = std::function<Ops(Graph& graph, const std::map<std::string, Value>& tensors)>;
-  using Check = void(const Ops& ops);  // throws where they are not as they have to be
+  using Check = void(const Ops& ops);  // throws if they are not as required
   struct Built : HostFnGraph {
     using HostFnGraph::HostFnGraph;
     Ops ops;
   };
 
   explicit HostFn(HostFnArgs args) : args_(std::move(args)), variables_(args_) {}
-  HostFn(const HostFn&) = delete;  // its graphs know where its variables are
+  HostFn(const HostFn&) = delete;  // its graphs refer to its variables
   HostFn& operator=(const HostFn&) = delete;
 
-  // The graph for tensors of these names; on first use the fn builds it. Throws what the fn and
-  // `check` throw.
+  // Returns the graph for tensors of these names; the fn builds it on first use. Throws errors of
+  // the fn and of `check`.
   [[nodiscard]] Built& For(const std::map<std::string, Value>& tensors, const Fn& fn,
                            Check* check) {
     std::vector<std::string> names;
@@ -108,12 +107,12 @@ class HostFn {
     variables_.Add(built->graph);
     return *built_.emplace(std::move(names), std::move(built)).first->second;
   }
-  // A graph on tensors of any names; nullptr before the first For.
+  // Returns a graph for tensors of any names; nullptr before the first For.
   [[nodiscard]] Built* Any() { return built_.empty() ? nullptr : built_.begin()->second.get(); }
 
-  // Puts the variables back to their first values; graphs and programs stay.
+  // Resets the variables to their first values; graphs and programs stay.
   void Reset() { variables_.Reset(); }
-  // Drops graphs and variables, since another fn comes.
+  // Drops graphs and variables, because another fn follows.
   void Forget() {
     built_.clear();
     variables_.Clear();

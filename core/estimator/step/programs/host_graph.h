@@ -1,6 +1,6 @@
 #pragma once
-// A graph that runs on the host, beside the steps. A metric_fn's or a host_call's runs on tensors
-// that came out of the device, the hooks' or the weight summaries' on variables alone.
+// A graph that runs on the host, beside the steps. The graph of a metric_fn or a host_call runs on
+// tensors from the device; that of hooks or weight summaries only on variables.
 //
 //   fetches, targets, feeds and their shapes ──▶ Program, compiled on first use
 
@@ -22,16 +22,16 @@ struct HostWork {
 
 class HostGraph {
  public:
-  // The arguments outlive it; the graph may go on growing.
+  // The arguments outlive it; the graph may still grow.
   HostGraph(Backend& backend, const Graph& graph, VariableStore& variables, int threads = 1)
       : backend_(backend), graph_(graph), variables_(variables), threads_(threads) {}
 
-  // Runs the targets and returns the values of the fetches. The programs used last are kept. Error
-  // kUsage, with the node's place, for what the backend refuses.
+  // Runs the targets and returns the values of the fetches. Keeps the programs used last. Throws
+  // Error kUsage, with the node's place, for a node that the backend refuses.
   std::vector<Tensor> Run(const HostWork& work);
 
  private:
-  // A program is compiled for one of these.
+  // A program is compiled per key.
   struct Key {
     std::vector<Value> fetches;
     std::vector<Node*> targets;
@@ -43,16 +43,16 @@ class HostGraph {
   struct Compiled {
     Key key;
     std::unique_ptr<Program> program;
-    bool is_of_values = false;  // of the feeds with which it was made
+    bool is_of_values = false;  // compiled for the values of its feeds
   };
-  // Where sizes follow from the feeds' values, the program is for these alone.
+  // If sizes follow from the feeds' values, the program is valid for these values only.
   [[nodiscard]] Program& ProgramFor(Key key, const StepFeeds& feeds);
 
   Backend& backend_;
   const Graph& graph_;
   VariableStore& variables_;
   const int threads_;
-  std::deque<Compiled> compiled_;  // the last used one first
+  std::deque<Compiled> compiled_;  // most recently used first
 };
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// Runs a metric_fn: its local variables, an update for each batch, the values at the end.
+// Runs a metric_fn: its local variables, an update per batch, the values at the end.
 
 #include <map>
 #include <span>
@@ -22,15 +22,15 @@ class MetricRunner {
              .threads = threads,
              .model = &model}) {}
 
-  // Starts afresh: the variables are as before the first batch, programs stay.
+  // Resets the variables to their state before the first batch; programs stay.
   void Reset();
-  // Drops the graphs, since another model gives the metric_fn.
+  // Drops the graphs, because another model provides the metric_fn.
   void Forget();
 
-  // Adds a batch: the tensors of `metrics`, in the order of their names, every row of the global
-  // batch. Batches may come with tensors of other names (a padded one has weights): the metric_fn
-  // is then called anew, on the same variables. Error kUsage for a metric named as one that
-  // Estimator has itself.
+  // Adds a batch: the tensors of `metrics`, in the order of their names, with every row of the
+  // global batch. If a batch has tensors of other names (a padded one has weights), the metric_fn
+  // is called again, on the same variables. Throws Error kUsage for a metric with a name that
+  // Estimator reserves.
   void Update(const EvalMetrics& metrics, std::span<const Tensor> tensors);
   // The metrics of the batches since Reset, by name; empty before the first Update.
   [[nodiscard]] std::map<std::string, Tensor> Values();
@@ -41,11 +41,11 @@ class MetricRunner {
   bool has_rows_ = false;  // since Reset
 };
 
-// The values of a graph's metrics, read from the variables that they are added up in.
+// Returns the values of a graph's metrics, computed from their variables.
 [[nodiscard]] std::map<std::string, Tensor> ReadMetrics(
     HostGraph& graph, const std::map<std::string, MetricOps>& metrics);
 
-// Error kUsage, in TensorFlow's words, for a metric named as one that Estimator has itself.
+// Throws Error kUsage, in TensorFlow's words, for a metric with a name that Estimator reserves.
 void CheckMetricNames(const std::map<std::string, MetricOps>& metrics);
 
 }  // namespace tpuest
