@@ -1,5 +1,6 @@
 #pragma once
-// tf.estimator.BaselineClassifier, BaselineRegressor, BaselineEstimator: what a model must beat.
+// tf.estimator.BaselineClassifier, BaselineRegressor, BaselineEstimator: the baseline for other
+// models.
 
 #include <vector>
 
@@ -7,9 +8,9 @@
 
 namespace tpuest::models {
 
-// A model that answers the same for every example. Kind: Classifier, Regressor or WithHead. Logits
-// [B, D] are the variable baseline/bias [D], whatever the features; D is the head's dimension.
-// Build throws Error kUsage where there is no feature to count examples by.
+// A model that predicts the same for every example. Kind: Classifier, Regressor or WithHead. Logits
+// [B, D] are the variable baseline/bias [D], independent of the features; D is the head's
+// dimension. Build throws Error kUsage if there is no feature to count examples by.
 template <class Kind>
 struct BaselineOf {
   static constexpr std::string_view kType = Kind::kBaseline;

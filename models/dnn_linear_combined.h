@@ -10,9 +10,9 @@
 
 namespace tpuest::models {
 
-// The sum of a linear model's logits and a network's, each with an optimizer of its own (Cheng et
-// al. 2016). Kind: Classifier, Regressor or WithHead. Variables linear/linear_model/... and
-// dnn/.... Build throws Error kUsage, in TensorFlow's words, where both lists of columns are empty.
+// The sum of a linear model's logits and a network's, each with its own optimizer (Cheng et al.
+// 2016). Kind: Classifier, Regressor or WithHead. Variables linear/linear_model/... and dnn/....
+// Build throws Error kUsage, in TensorFlow's words, if both lists of columns are empty.
 template <class Kind>
 struct DnnLinearCombinedOf {
   static constexpr std::string_view kType = Kind::kCombined;
@@ -49,7 +49,7 @@ struct DnnLinearCombinedOf {
   }
 
   [[nodiscard]] nn::AnyHead Head() const { return kind.Head(place); }
-  // The columns of both lists, without a list that is empty.
+  // The columns of both lists, without empty lists.
   [[nodiscard]] std::vector<NamedColumns> Columns() const;
   [[nodiscard]] TPUEstimatorSpec Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                        const Params& params, const JobContext& job) const;

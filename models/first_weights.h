@@ -1,5 +1,5 @@
 #pragma once
-// Models that start with the weights of files.
+// Models whose initial weights come from files.
 
 #include <vector>
 
@@ -8,10 +8,10 @@
 
 namespace tpuest::models {
 
-// Adds to the spec's scaffold what gives the variables the weights of files, later files over
-// earlier ones. They are read when a run starts without a checkpoint: only then is it an Error that
-// a file is not there. What does not fit is found at once, at the file's place in the job: Error
-// kCheckpoint, kData.
+// Adds an init_fn to the spec's scaffold that gives the variables the weights of files; later files
+// override earlier ones. The weights are read when a run starts without a checkpoint, so only then
+// is a missing file an Error. Weights that do not fit are found at once, at the file's place in the
+// job: Error kCheckpoint, kData.
 void StartFromFiles(const nn::LayerContext& context, const std::vector<nn::WeightsFile>& files,
                     TPUEstimatorSpec& spec);
 

@@ -1,5 +1,5 @@
 #pragma once
-// `summaries:` of a job that are formulas: what tf.summary is called with in a model_fn.
+// `summaries:` of a job that are formulas: the equivalent of a model_fn's calls of tf.summary.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tpuest::models {
 
-// One of the formulas is given (core/nn/formula/formula.h).
+// Exactly one of the formulas must be given (core/nn/formula/formula.h).
 struct FormulaSummary {
   Formula scalar = {};
   Formula histogram = {};
@@ -46,12 +46,12 @@ struct FormulaSummary {
 // An entry of `summaries:`: a tag that the model has, or a formula.
 using AnySummary = std::variant<std::string, FormulaSummary>;
 
-// The names that the entry's formula has.
+// The names that the entry's formula reads.
 [[nodiscard]] std::vector<std::string> NamesIn(const FormulaSummary& summary);
 
-// Builds the formulas, and puts scalars in spec.summaries and the others in spec.shown, under the
-// tags that tf.compat.v1.summary gives. Throws Error kUsage, at its place, for an entry without one
-// formula, for what BuildFormula refuses, and for values of another type or shape.
+// Builds the formulas. Puts scalars into spec.summaries and all others into spec.shown, under the
+// tags of tf.compat.v1.summary. Throws Error kUsage, at its place, for an entry without exactly one
+// formula, for errors of BuildFormula, and for values of another type or shape.
 void AddFormulaSummaries(Graph& graph, const std::vector<FormulaSummary>& summaries,
                          const nn::FormulaNames& names, TPUEstimatorSpec& spec);
 

@@ -12,14 +12,14 @@
 
 namespace tpuest::models {
 
-// The layers that give the logits: the last one, the one of that name, or one for each of a
-// MultiHead's heads, by the head's name.
+// The layers that give the logits: the last one, the layer of that name, or one per head of a
+// MultiHead, by head name.
 using OutputNames = std::variant<std::string, std::map<std::string, std::string>>;
 
-// Applies layers in their order; each takes what the features and the layers above it give, by name
-// (core/nn/layers/network.h). A layer at the head that names no input takes the only feature; a
-// head's weight column does not count. Build throws Error kUsage where there is no layer, for a
-// name that there is not, and for what a layer refuses.
+// Applies layers in their order; each takes the outputs of features and earlier layers by name
+// (core/nn/layers/network.h). A first layer that names no input takes the only feature; a head's
+// weight column does not count. Build throws Error kUsage for an empty list, for an unknown name,
+// and for errors of a layer.
 struct Functional {
   static constexpr std::string_view kType = "Functional";
   static constexpr std::string_view kSummary =

@@ -8,7 +8,7 @@
 
 namespace tpuest::models {
 
-// A weight for each number and category. Kind: Classifier, Regressor or WithHead. Variables
+// One weight per number and category. Kind: Classifier, Regressor or WithHead. Variables
 // linear/linear_model/....
 template <class Kind>
 struct LinearOf {

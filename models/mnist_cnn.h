@@ -8,9 +8,9 @@
 
 namespace tpuest::models {
 
-// Turns an image [784], [28, 28] or [28, 28, 1] into ten classes: conv 5x5x32, pool 2, conv 5x5x64,
-// pool 2, dense 128, dropout, dense 10; ReLU between, MultiClassHead. Variables conv2d, conv2d_1,
-// dense, dense_1. Build throws Error kUsage for another shape.
+// Classifies an image [784], [28, 28] or [28, 28, 1] into ten classes: conv 5x5x32, pool 2, conv
+// 5x5x64, pool 2, dense 128, dropout, dense 10; with ReLU in between and MultiClassHead. Variables
+// conv2d, conv2d_1, dense, dense_1. Build throws Error kUsage for another shape.
 struct MnistCnn {
   static constexpr std::string_view kType = "mnist_cnn";
   static constexpr std::string_view kSummary =

@@ -1,6 +1,6 @@
 #pragma once
-// Models that are written as layers in files (models/zoo), which the program carries with it. A job
-// names one by `type:`; config/blocks.h writes out its layers.
+// Models that are written as layers in files (models/zoo) and embedded in the program. A job names
+// one by `type:`; config/blocks.h expands its layers.
 
 #include <string>
 #include <string_view>
@@ -16,16 +16,16 @@ struct ModelFile {
 // All such files, in alphabetical order.
 [[nodiscard]] const std::vector<ModelFile>& ModelFiles();
 
-// The types that a file has, in its order: its keys under `models:`.
+// The types in a file, in its order: its keys under `models:`.
 [[nodiscard]] std::vector<std::string_view> TypesOf(const ModelFile& file);
-// The first sentence of its comment.
+// The first sentence of the file's leading comment.
 [[nodiscard]] std::string_view SummaryOf(const ModelFile& file);
 
-// The file of a type; nullptr where it is none's.
+// Returns the file that defines a type, or nullptr.
 [[nodiscard]] const ModelFile* FindModelFile(std::string_view type);
 
-// The model of a type that a file has, as a job's `model` section that can be changed: its comment,
-// its parameters with the type's values, its blocks, layers and head.
+// Returns the model of a type in a file as a job's `model` section that can be edited: the file's
+// comment, its parameters with the type's values, its blocks, layers and head.
 [[nodiscard]] std::string ModelSectionText(std::string_view type);
 
 }  // namespace tpuest::models

@@ -1,6 +1,6 @@
 #pragma once
-// The common part of TensorFlow's premade estimators: each network comes as a Classifier, a
-// Regressor and an Estimator with a head of the job's.
+// The common part of TensorFlow's premade estimators: each network exists as a Classifier, a
+// Regressor and an Estimator with the job's head.
 
 #include <functional>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace tpuest::models {
 
-// The kind with classes. n_classes 2: BinaryClassHead, more: MultiClassHead.
+// Predicts classes. n_classes 2: BinaryClassHead, more: MultiClassHead.
 struct Classifier {
   static constexpr std::string_view kLinear = "LinearClassifier";
   static constexpr std::string_view kDnn = "DNNClassifier";
@@ -39,7 +39,7 @@ struct Classifier {
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
 };
 
-// The kind with numbers: RegressionHead.
+// Predicts numbers: RegressionHead.
 struct Regressor {
   static constexpr std::string_view kLinear = "LinearRegressor";
   static constexpr std::string_view kDnn = "DNNRegressor";
@@ -62,7 +62,7 @@ struct Regressor {
   [[nodiscard]] nn::AnyHead Head(const Place& place) const;
 };
 
-// The kind with whatever head the job names.
+// Uses the head that the job names.
 struct WithHead {
   static constexpr std::string_view kLinear = "LinearEstimator";
   static constexpr std::string_view kDnn = "DNNEstimator";
@@ -83,7 +83,7 @@ inline constexpr std::string_view kMetricsHelp =
 inline constexpr std::string_view kOptimizerHelp =
     "optimizer of tf.keras, as in TensorFlow 2, or of tf.train, as in tf.compat.v1.estimator";
 
-// The columns that a key of the model names.
+// The columns under a key of the model.
 struct NamedColumns {
   std::string key;  // "model.feature_columns"
   std::vector<std::string> names;
@@ -98,10 +98,11 @@ struct PremadeParts {
   const JobContext& job;
   std::vector<nn::ExtraMetric> metrics;
   std::vector<nn::OptimizerPart> optimizers;
-  bool divides_losses = false;  // as of SpecParts
+  bool divides_losses = false;  // as in SpecParts
 };
 // Builds the spec of a premade network; `logits` builds the network [B, units] and may add to the
-// summaries. Throws Error kUsage at `optimizer` where the job has one: these models name their own.
+// summaries. Throws Error kUsage at `optimizer` if the job has one, because these models name their
+// own.
 using BuildLogits =
     std::function<Value(nn::ColumnValues& values, int64_t units, nn::Summaries& summaries)>;
 [[nodiscard]] TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts,

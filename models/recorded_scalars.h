@@ -1,5 +1,5 @@
 #pragma once
-// `summaries:` of a job, as a host_call of training.
+// `summaries:` of a job as a host_call of training.
 
 #include <map>
 #include <string>
@@ -10,20 +10,20 @@
 
 namespace tpuest::models {
 
-// What a training step has to record.
+// The values that a training step can record.
 struct Recordable {
   std::map<std::string, Value> scalars;  // [] on each replica, by tag
-  // The head's metrics and the job's, by name; each is told of one batch alone.
+  // The head's metrics and the job's, by name; each is computed for one batch.
   nn::MetricBuilders metrics;
   nn::Tensors metric_tensors;
-  // Words that are neither, for the message about a tag that is not there.
+  // Other valid words, for the message about an unknown tag.
   std::vector<std::string> others;
 };
 
-// A host_call that records these tags. A scalar leaves the device as [1], and what all replicas
-// have is averaged; of a metric its tensors leave the device, and it is computed on the rows of all
-// replicas. An empty tag is none. Throws Error kUsage at summaries.<i> for a tag that there is not,
-// and for a metric that one batch does not give.
+// Returns a host_call that records these tags. A scalar leaves the device as [1] and is averaged
+// over the replicas. A metric's tensors leave the device, and it is computed on the rows of all
+// replicas. Empty tags are ignored. Throws Error kUsage at summaries.<i> for an unknown tag, and
+// for a metric that cannot be computed from one batch.
 [[nodiscard]] HostCall RecordedCall(const std::vector<std::string>& tags, const Recordable& of,
                                     const OpRegistry& registry);
 

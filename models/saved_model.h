@@ -1,5 +1,5 @@
 #pragma once
-// A SavedModel, or a frozen graph, as a model: tf.estimator.experimental.SavedModelEstimator.
+// A SavedModel, or a frozen graph, used as a model: tf.estimator.experimental.SavedModelEstimator.
 
 #include <map>
 #include <memory>
@@ -13,10 +13,10 @@
 namespace tpuest::models {
 
 // Predicts with the MetaGraph that is tagged serve. Evaluates with the one tagged eval, as
-// experimental_export_all_saved_models writes it, or with a head on the logits that the serving
-// signature gives. Does not train. Features go to the inputs of the same name; variables start with
-// the values in the SavedModel. Build throws Error kUsage for features and names that do not fit,
-// kData for a SavedModel that cannot be what it says.
+// experimental_export_all_saved_models writes it, or with a head on the logits of the serving
+// signature. Does not train. Features go to the inputs of the same name; variables start with the
+// values in the SavedModel. Build throws Error kUsage for features and names that do not fit, kData
+// for an inconsistent SavedModel.
 struct SavedModelModel {
   static constexpr std::string_view kType = "saved_model";
   static constexpr std::string_view kSummary =

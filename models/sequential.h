@@ -11,7 +11,7 @@
 namespace tpuest::models {
 
 // Applies layers to one feature (a head's weight column does not count); the last one gives the
-// logits. Build throws Error kUsage where there is no layer, and for what a layer refuses.
+// logits. Build throws Error kUsage for an empty list, and for errors of a layer.
 struct Sequential {
   static constexpr std::string_view kType = "Sequential";
   static constexpr std::string_view kSummary =

@@ -1,5 +1,5 @@
 #pragma once
-// The features that look up tables which a job names beside its model (embedding_config_spec's
+// The features that look up tables which a job names outside its model (embedding_config_spec's
 // table_to_config_dict).
 
 #include "core/estimator/contract/contract.h"
@@ -7,14 +7,15 @@
 
 namespace tpuest::models {
 
-// The inputs with rows in the place of the features that look up a table: float32 [B, D], or [B,
-// steps, D] and <feature>_seq_length_, int64 [B]. Features that weigh them are no inputs any more.
-// Tables are variables of their names. Throws Error kUsage for a feature that is not there or holds
-// no whole numbers.
+// Returns the inputs with rows instead of the features that look up a table: float32 [B, D], or [B,
+// steps, D] and <feature>_seq_length_, int64 [B]. Features that weight them are removed. Each table
+// is a variable of its name. Throws Error kUsage for a feature that is missing or does not hold
+// integers.
 [[nodiscard]] ModelInputs WithTableRows(Graph& graph, const ModelInputs& inputs, Mode mode,
                                         const Params& params, const JobContext& job);
 
-// The tables that a job trains by optimizers of their own; none where it does not run as on a TPU.
+// Returns the tables that a job trains by their own optimizers; empty if it does not run as on a
+// TPU.
 [[nodiscard]] nn::TableTraining TrainedTables(const Graph& graph, const Params& params,
                                               const JobContext& job);
 

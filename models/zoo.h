@@ -28,28 +28,28 @@ using AnyModelTypes =
                  BaselineEstimator>;
 using AnyModel = OneOf<AnyModelTypes>;
 
-// The model_fn of a model in a job; both are copied. Errors carry the model's place where no nearer
-// one is known.
+// Returns the model_fn of a model in a job; both are copied. Errors without a nearer place get the
+// model's.
 [[nodiscard]] ModelFn MakeModelFn(const AnyModel& model, const JobContext& job);
 
-// The range of this model's labels; a head without a range has none, and takes any number.
+// The range of this model's labels; empty if the head accepts any number.
 [[nodiscard]] nn::Labels<nn::LabelRange> LabelRangesOf(const AnyModel& model);
 
-// True if the model names its optimizers itself: the job must not.
+// True if the model names its own optimizers; then the job must not.
 [[nodiscard]] bool NamesOptimizers(const AnyModel& model);
 
-// True if an optimizer that the model names keeps averages of its variables.
 [[nodiscard]] bool ComputesInBfloat16(const AnyModel& model);
+// True if an optimizer that the model names keeps averages of its variables.
 [[nodiscard]] bool KeepsAverages(const AnyModel& model);
 
-// The feature columns that the model takes; nullopt: it takes none. Throws Error kUsage for what it
-// cannot name.
+// The feature columns that the model takes; nullopt if it takes none. Throws Error kUsage for
+// columns that it cannot name.
 [[nodiscard]] std::optional<std::vector<nn::ColumnRef>> ColumnsOf(
     const AnyModel& model, const nn::FeatureColumns& columns);
 
-// The features that tf.Examples must hold for the model's feature columns
-// (tf.feature_column.make_parse_example_spec); nullopt: the model has none. Throws Error kUsage, in
-// TensorFlow's words, where two columns read one feature in two ways.
+// The features that tf.Examples must contain for the model's feature columns
+// (tf.feature_column.make_parse_example_spec); nullopt if the model has no columns. Throws Error
+// kUsage, in TensorFlow's words, if two columns read one feature differently.
 [[nodiscard]] std::optional<std::map<std::string, nn::FeatureSpec>> ParseSpecOf(
     const AnyModel& model, const nn::FeatureColumns& columns);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What Model.compile said of a model, as archives keep it.
+// The arguments of Model.compile, in the form in which archives store them.
 
 #include <map>
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace tpuest {
 
-// The `compile_config` of a head and an optimizer: losses and metrics are objects of Keras'
-// classes, those of several outputs a dict by their names; `layers` has the names of the layers
-// that make the outputs where they are others. nullopt where Keras has no word for something, which
-// `obstacle` then names: a rate with a warm-up of tpuest's, or in epochs.
+// Returns the `compile_config` of a head and an optimizer: losses and metrics are objects of Keras'
+// classes, for several outputs a dict by output name; `layers` has the names of the layers that
+// make the outputs if they differ. Returns nullopt if Keras cannot express something, which
+// `obstacle` then names: a rate with tpuest's warm-up, or in epochs.
 [[nodiscard]] std::optional<KerasJson> CompileConfigOf(
     const nn::KerasHead& head, const nn::KerasOptimizer& optimizer,
     const std::map<std::string, std::string>& layers, std::string& obstacle);
 
-// Keras' optimizer that makes the same steps as one of tf.train. nullopt where there is none:
-// RMSProp, whose squares begin at 1, LARS and weight decay, a momentum whose rate changes, averages
-// of variables or gradients of several steps, a sum over replicas.
+// Returns the Keras optimizer that makes the same steps as one of tf.train. nullopt if there is
+// none: RMSProp, whose squares start at 1, LARS and weight decay, momentum with a changing rate,
+// averages of variables or of several steps' gradients, and a sum over replicas.
 [[nodiscard]] std::optional<nn::KerasOptimizer> KerasOptimizerLike(
     const nn::AnyOptimizer& optimizer);
 

@@ -1,9 +1,8 @@
 #pragma once
-// What Keras saves, recognised by content, whatever its name: whole models (.h5 of Keras 2,
-// .keras, the folder of a SavedModel), weights (.h5 by layer, .weights.h5 by object) and
-// configurations (model.to_json()).
-// Weights are read when they are asked for. All that is wrong with a file is an Error kData that
-// begins with its name.
+// Reads what Keras saves, recognized by content regardless of the name: whole models (.h5 of Keras
+// 2, .keras, the folder of a SavedModel), weights (.h5 by layer, .weights.h5 by object) and
+// configurations (model.to_json()). Weights are read on demand. Every fault of a file is an Error
+// kData that begins with the file's name.
 
 #include <functional>
 #include <map>
@@ -33,20 +32,21 @@ enum class KerasFileKind {
 // A stored tensor.
 class KerasWeight {
  public:
-  // Error kData for what is no dataset of numbers.
+  // Throws Error kData if it is not a dataset of numbers.
   KerasWeight(std::string name, const Hdf5Object& dataset);
   // A variable of a SavedModel.
   KerasWeight(std::string name, const std::shared_ptr<const BundleReader>& bundle,
               const std::string& key);
-  // By layer: as Keras wrote it ("dense/kernel:0", in Keras 3 "dense/kernel"); by object: "0", "1".
+  // By layer: the name that Keras wrote ("dense/kernel:0", in Keras 3 "dense/kernel"); by object:
+  // "0", "1".
   [[nodiscard]] const std::string& name() const { return name_; }
-  // What Read gives: float32 for every floating type (float16, float64, bfloat16 are converted),
-  // else the stored one (int64 and int32 counters, uint32 seeds).
+  // The dtype of Read's result: float32 for every floating type (float16, float64 and bfloat16 are
+  // converted), otherwise the stored one (int64 and int32 counters, uint32 seeds).
   [[nodiscard]] DType dtype() const;
   [[nodiscard]] const Shape& shape() const { return shape_; }
   // For messages: "model.h5: /model_weights/dense/dense/kernel:0".
   [[nodiscard]] const std::string& place() const { return place_; }
-  // A copy of its own. Compare shape() with what is expected first: it asks for that memory.
+  // Returns a copy. Compare shape() with the expected shape first: Read allocates that much memory.
   [[nodiscard]] Tensor Read() const;
 
  private:
@@ -57,22 +57,21 @@ class KerasWeight {
   std::function<Tensor()> read_;
 };
 
-// The weights of a layer by name; of a nested model, of all its layers (the order depends on
-// whether it was trainable when it was saved).
+// The weights of a layer by name; for a nested model those of all its layers (their order depends
+// on whether it was trainable when it was saved).
 struct KerasLayerWeights {
   std::string layer;
   std::vector<KerasWeight> weights;  // in the order of `weight_names`
 };
 
-// A saved object (model, layer, part of a layer) and what is below it.
+// A saved object (model, layer, part of a layer) and its children.
 struct KerasObject {
   std::string path;  // "layers/functional/layers/conv2d_3"; "" for the model
-  std::string name;  // the layer's own name, which Keras >= 3.6 writes; else empty
+  std::string name;  // the layer's own name, which Keras >= 3.6 writes; otherwise empty
   int number = 0;    // 3 of "conv2d_3", 0 of "conv2d"
-  std::vector<KerasWeight>
-      weights;  // `vars` 0, 1, ...: trainable, then the others, whatever `trainable`
+  std::vector<KerasWeight> weights;  // `vars` 0, 1, ...: trainable ones, then others
   // Layers by class in snake case ("conv2d"), ordered by number: the k-th belongs to the k-th layer
-  // of that class in model.layers, whatever its number is (Keras 2.12 leaves numbers out).
+  // of that class in model.layers, whatever its number (Keras 2.12 skips numbers).
   std::map<std::string, std::vector<KerasObject>, std::less<>> layers;
   // All other groups: "optimizer", "seed_generator", "forward_layer", ...
   std::map<std::string, KerasObject, std::less<>> parts;
@@ -80,32 +79,32 @@ struct KerasObject {
 
 class KerasFile {
  public:
-  // Error kData for a file that is none of these, is damaged, or of Keras 1; kCheckpoint for the
-  // variables of a SavedModel.
+  // Throws Error kData for a file that is of no such kind, is damaged, or comes from Keras 1;
+  // kCheckpoint for the variables of a SavedModel.
   [[nodiscard]] static KerasFile Open(const std::string& path);
-  // The same for bytes in memory; `name` is what messages call them.
+  // The same for bytes in memory; messages call them `name`.
   [[nodiscard]] static KerasFile Of(const std::string& name, std::string bytes);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] KerasFileKind kind() const { return kind_; }
   [[nodiscard]] bool has_config() const { return !config_.is_null(); }
   [[nodiscard]] bool has_weights() const { return kind_ != KerasFileKind::kConfig; }
-  // "2.15.0"; empty where the file does not say (to_json of Keras 3, .weights.h5).
+  // "2.15.0"; empty if the file does not say (to_json of Keras 3, .weights.h5).
   [[nodiscard]] const std::string& keras_version() const { return keras_version_; }
   // {"class_name", "config", ...} of the model, with "module", "registered_name", "build_config" in
-  // the newer dialects; null if there is none.
+  // newer dialects; null if there is none.
   [[nodiscard]] const KerasJson& config() const { return config_; }
-  // Where that stands, for messages: "model.keras: config.json", "model.h5: model_config".
+  // The place of config(), for messages: "model.keras: config.json", "model.h5: model_config".
   [[nodiscard]] std::string config_place() const;
   // How the model was compiled: `training_config` of .h5 (optimizer_config, loss, metrics, ...
-  // resolved), `compile_config` of an archive or of JSON (as the user wrote it); null: not
-  // compiled.
+  // resolved), or `compile_config` of an archive or of JSON (as the user wrote it); null if it was
+  // not compiled.
   [[nodiscard]] const KerasJson& training() const { return training_; }
 
-  // kModel, kLayerWeights: every layer of `layer_names`, also those without weights, in that order.
-  // kSavedModel: those with weights.
+  // kModel, kLayerWeights: every layer of `layer_names`, including those without weights, in that
+  // order. kSavedModel: only those with weights.
   [[nodiscard]] const std::vector<KerasLayerWeights>& layers() const { return layers_; }
-  // Weights of the model object itself, which belong to no layer; normally none.
+  // Weights of the model object itself, which belong to no layer; normally empty.
   [[nodiscard]] const KerasLayerWeights& top_level() const { return top_level_; }
   // kModel: the optimizer's variables ("Adam/m/dense/kernel:0"), in the order of `weight_names`.
   [[nodiscard]] const KerasLayerWeights& optimizer() const { return optimizer_; }
@@ -127,7 +126,7 @@ class KerasFile {
   KerasObject root_;
 };
 
-// "conv2d" of "Conv2D", "re_lu" of "ReLU": how object paths call a class.
+// Returns the name of a class in object paths: "conv2d" for "Conv2D", "re_lu" for "ReLU".
 [[nodiscard]] std::string KerasSnakeCase(std::string_view class_name);
 
 }  // namespace tpuest

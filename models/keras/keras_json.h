@@ -1,5 +1,5 @@
 #pragma once
-// JSON as Python writes it: NaN, Infinity and -Infinity are numbers.
+// JSON as Python writes it, which allows NaN, Infinity and -Infinity as numbers.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace tpuest {
 
-// Objects keep the order in which their keys stand in the file.
+// Objects keep the order of their keys in the file.
 using KerasJson = nlohmann::ordered_json;
 
-// The value of a text. Error kData, which begins with `place` and says where in the text, for one
-// that is not JSON, is nested more than 200 deep, or has an object of one key twice or of more than
-// 1,000.
+// Parses a text. Throws Error kData, which begins with `place` and gives the position in the text,
+// for invalid JSON, for nesting deeper than 200, and for an object with a repeated key or more than
+// 1,000 keys.
 [[nodiscard]] KerasJson ParseKerasJson(std::string_view text, const std::string& place);
 
 }  // namespace tpuest

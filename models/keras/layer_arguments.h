@@ -1,5 +1,5 @@
 #pragma once
-// What Keras calls a layer, and its arguments in Keras' words.
+// The Keras class and arguments of a layer.
 
 #include <string>
 
@@ -10,10 +10,10 @@ namespace tpuest {
 
 struct KerasLayerConfig {
   std::string class_name;  // "Conv2D"
-  KerasJson config;        // its arguments but for its name and its first values
+  KerasJson config;        // its arguments, without its name and initial values
 };
 
-// Error kUsage at the layer's place, as KerasArchiveOf's.
+// Throws Error kUsage at the layer's place, as KerasArchiveOf does.
 [[nodiscard]] KerasLayerConfig KerasConfigOf(const nn::Layer& layer);
 
 }  // namespace tpuest

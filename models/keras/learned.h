@@ -1,7 +1,7 @@
 #pragma once
-// What layers of Keras have learned from data (adapt) and an archive keeps beside its
-// configuration: the vocabularies of StringLookup and IntegerLookup as assets, the weights of
-// tf_idf and what a Discretization of Keras 2 has seen of its numbers as variables.
+// What Keras layers have learned from data (adapt) and an archive stores outside the configuration:
+// the vocabularies of StringLookup and IntegerLookup as assets; the weights of tf_idf, and the
+// statistics of a Keras 2 Discretization, as variables.
 
 #include <string>
 #include <string_view>
@@ -11,14 +11,14 @@
 
 namespace tpuest {
 
-// Puts it into the configurations of the model's layers, where these do not say it: `vocabulary`,
-// `idf_weights`, `bin_boundaries`. `name`: of the archive. Error kData for a vocabulary of integers
-// that has others.
+// Adds these to the configurations of the model's layers where they are missing: `vocabulary`,
+// `idf_weights`, `bin_boundaries`. `name` is that of the archive. Throws Error kData for a
+// vocabulary of integers that contains other words.
 void AddLearned(const ZipReader& archive, const KerasObject& object, const std::string& name,
                 KerasJson& model);
 
-// Whether the variables of a class, in snake case, are what AddLearned reads: no layer of a job has
-// them as its own.
+// Whether AddLearned reads the variables of a class (in snake case): layers of a job have no such
+// variables.
 [[nodiscard]] bool IsLearnedBeside(std::string_view class_name);
 
 }  // namespace tpuest

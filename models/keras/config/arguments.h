@@ -1,6 +1,6 @@
 #pragma once
 // The arguments of Keras' losses, metrics, optimizers and schedules, which structs of core/nn
-// declare under Keras' names. For this folder alone.
+// declare under Keras' names. Private to this folder.
 
 #include <fmt/format.h>
 
@@ -17,20 +17,19 @@
 
 namespace tpuest {
 
-// The `config` of an object, of which no key is passed over: each is taken, or says nothing.
+// The `config` of an object. Every key must be taken or ignored, so that none is overlooked.
 class KerasConfig {
  public:
-  // `config` outlives it; what is no object has no keys.
+  // `config` outlives it; if it is not an object, it has no keys.
   explicit KerasConfig(const KerasJson& config) : config_(config) {}
 
-  // The value of a key, null where it is not there.
+  // Takes a key and returns its value, or null if it is missing.
   [[nodiscard]] const KerasJson& Take(std::string_view key);
-  // Takes keys that change nothing here, whatever their values are.
+  // Takes keys that change nothing here, whatever their values.
   void Ignore(std::initializer_list<std::string_view> keys);
-  // Throws KerasRefusal where a key has another value than null and this one, which is Keras'
-  // default.
+  // Throws KerasRefusal if a key has a value other than null and `usual`, which is Keras' default.
   void Expect(std::string_view key, const KerasJson& usual, const std::string& hint = "");
-  // Throws KerasRefusal for a key that nobody took, whose value is not null.
+  // Throws KerasRefusal for a key that was not taken and whose value is not null.
   void Finish() const;
 
  private:
@@ -38,8 +37,8 @@ class KerasConfig {
   std::set<std::string, std::less<>> taken_;
 };
 
-// Values of Keras' as a struct's field takes them. Throw KerasRefusal, which names the key, for
-// values of another kind.
+// Converts values of Keras to the form that a struct's field takes. Throw KerasRefusal, with the
+// key, for values of another kind.
 [[nodiscard]] KerasJson ValueFor(const bool& field, std::string_view key, const KerasJson& given,
                                  const Field& about);
 [[nodiscard]] KerasJson ValueFor(const int64_t& field, std::string_view key, const KerasJson& given,
@@ -68,7 +67,7 @@ template <ReadableArgument T>
                                  const KerasJson& given, const Field& about) {
   return ValueFor(T(), key, given, about);
 }
-// A number, or a list of them.
+// A number, or a list of numbers.
 template <ReadableArgument T>
 [[nodiscard]] KerasJson ValueFor(const std::variant<T, std::vector<T>>& /*field*/,
                                  std::string_view key, const KerasJson& given, const Field& about) {
@@ -76,13 +75,14 @@ template <ReadableArgument T>
                           : ValueFor(T(), key, given, about);
 }
 
-// Writes the section of a struct's keys that a configuration says, as the struct visits them.
+// Writes the section for a struct's keys that a configuration sets, in the order in which the
+// struct visits them.
 class ArgumentSection {
  public:
   // `config` outlives it.
   explicit ArgumentSection(KerasConfig& config) : config_(config) {}
 
-  // What a key that a job calls otherwise is called in Keras.
+  // Declares Keras' name of a key that a job names differently.
   void Rename(std::string_view job, std::string_view keras) {
     renamed_job_ = job;
     renamed_keras_ = keras;

@@ -1,5 +1,5 @@
 #pragma once
-// What Model.compile was told, as head and optimizer of a job. For this folder alone.
+// The arguments of Model.compile as head and optimizer of a job. Private to this folder.
 
 #include <map>
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tpuest {
 
-// The outputs of a model as its file has them.
+// The outputs of a model in its file.
 struct KerasOutputs {
-  std::vector<std::string> layers;  // Keras' names of the layers that give job.outputs
+  std::vector<std::string> layers;  // Keras' names of the layers of job.outputs
   bool is_keras3 = false;
 };
 
-// Adds head, optimizer, their faults and notes to a job whose outputs are known. Error kUsage, in
-// TensorFlow's words, for a metric_names_map that does not have the model's metrics.
+// Adds head, optimizer, and their faults and notes to a job whose outputs are known. Throws Error
+// kUsage, in TensorFlow's words, for a metric_names_map that lacks the model's metrics.
 void AddCompiled(const KerasFile& file, const KerasOutputs& outputs,
                  const std::map<std::string, std::string>& metric_names_map, KerasJob& job);
 

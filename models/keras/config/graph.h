@@ -1,5 +1,5 @@
 #pragma once
-// The layers of a configuration and how they call each other. For this folder alone.
+// The layers of a configuration and their calls. Private to this folder.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// A tensor: what the `call`-th call of a layer gives; of a model, its output of that number.
+// A tensor: the result of the `call`-th call of a layer; for a model, its output of that number.
 struct KerasTensor {
   std::string layer;
   int call = 0;
@@ -18,8 +18,8 @@ struct KerasTensor {
 // One use of a layer.
 struct KerasCall {
   std::vector<KerasTensor> inputs;
-  KerasJson keywords;  // arguments by name, tensors aside
-  KerasJson constant;  // the argument in a row that is no tensor; null: there is none
+  KerasJson keywords;  // keyword arguments that are not tensors
+  KerasJson constant;  // the positional argument that is not a tensor; null if there is none
   bool constant_first = false;
 };
 
@@ -28,7 +28,7 @@ struct KerasGraphLayer {
   std::string name;
   KerasJson config;
   std::string place;          // "layers[12] 'lambda_1'"
-  bool is_operation = false;  // of Keras 3: it stands among layers and is none
+  bool is_operation = false;  // in Keras 3: an operation in the list of layers
   std::vector<KerasCall> calls;
 };
 
@@ -36,14 +36,15 @@ struct KerasGraph {
   std::vector<KerasGraphLayer> layers;
   std::vector<KerasTensor> inputs;  // of InputLayers
   std::vector<KerasTensor> outputs;
-  std::vector<std::string> output_names;  // of a dict of outputs, in their order; empty: no dict
+  // of a dict of outputs, in their order; empty if it is not a dict
+  std::vector<std::string> output_names;
   bool is_sequential = false;
-  // A Sequential without an InputLayer: its first layer takes what the model is given.
+  // False for a Sequential without an InputLayer: its first layer takes the model's input.
   bool has_input_layer = true;
 };
 
-// The graph of a model's configuration, {"class_name", "config"}. Throws KerasRefusal for one that
-// has no layers, or refers to layers or calls that there are not.
+// Returns the graph of a model's configuration, {"class_name", "config"}. Throws KerasRefusal if it
+// has no layers, or refers to layers or calls that do not exist.
 [[nodiscard]] KerasGraph KerasGraphOf(const KerasJson& model);
 
 }  // namespace tpuest

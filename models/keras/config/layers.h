@@ -1,5 +1,5 @@
 #pragma once
-// Layers of Keras' configurations as those of a job, class by class. For this folder alone.
+// Converts layers of Keras' configurations to those of a job, by class. Private to this folder.
 
 #include <string>
 #include <string_view>
@@ -9,39 +9,39 @@
 
 namespace tpuest {
 
-// What a layer becomes: usually one item of a job's `layers`; several in a row where an activation
-// is none of the job's. `name` is the first one's; inputs are put in later.
+// The result for a layer: usually one item of a job's `layers`, or several in sequence if a job's
+// layer does not have its activation. `name` is that of the first item; inputs are filled in later.
 using KerasLayerSections = std::vector<KerasJson>;
 
-// A layer of this class with this configuration. `is_keras3`: hard_sigmoid means another function
-// there. Throws KerasRefusal for what a job does not have.
+// Returns the layer of this class with this configuration. `is_keras3`: hard_sigmoid is a different
+// function there. Throws KerasRefusal if a job has no equivalent.
 [[nodiscard]] KerasLayerSections KerasLayerOf(const std::string& class_name,
                                               const KerasJson& config, bool is_keras3);
 
-// True for an activation that a job's layer takes by that name.
+// True for an activation that a job's layers accept under that name.
 [[nodiscard]] bool IsJobActivation(const std::string& activation);
 
-// The layers that an activation is which no layer has as its own. Throws KerasRefusal for one that
-// is not known.
+// Returns the layers that compute an activation which layers do not accept as an argument. Throws
+// KerasRefusal for an unknown activation.
 [[nodiscard]] KerasLayerSections ActivationSections(const std::string& activation,
                                                     const std::string& name, bool is_keras3);
 
 inline constexpr std::string_view kKerasWayOut =
     "rebuild the model without it, or export a SavedModel: model: {type: saved_model, path: ...}";
 
-// An operation that stands among layers: TFOpLambda and SlicingOpLambda of Keras 2 by `function`,
-// Keras 3's by class. `constant`: the argument that is no tensor, and `first`: whether it stands
-// before the tensor; null: all arguments are tensors.
+// An operation in the list of layers: Keras 2's TFOpLambda and SlicingOpLambda by `function`, Keras
+// 3's by class. `constant`: the argument that is not a tensor, or null if all are; `first`: whether
+// it comes before the tensor.
 struct KerasOperation {
   std::string function;  // "math.add", "Add"
   KerasJson constant;
   bool constant_first = false;
   int tensors = 1;
-  const KerasJson& arguments;  // by name
+  const KerasJson& arguments;  // keyword arguments
 };
 [[nodiscard]] KerasJson KerasOperationOf(const KerasOperation& operation);
 
-// True for what is a model in itself.
+// True for a class that is a model itself.
 [[nodiscard]] bool IsKerasModel(std::string_view class_name);
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// The optimizer that Model.compile was told. For this folder alone.
+// The optimizer in Model.compile's arguments. Private to this folder.
 
 #include <string>
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace tpuest {
 
-// The name of a class without Keras' own packages: "Adam" of {"class_name": "Custom>Adam"} and of
-// "Adam". Another package's class keeps it.
+// Returns a class name without the package prefix of Keras itself: "Adam" for {"class_name":
+// "Custom>Adam"} and for "Adam". Other packages keep their prefix.
 [[nodiscard]] std::string KerasClassOf(const KerasJson& object);
 
-// An optimizer as a job's section. Adds to `notes` what is left out that changes no step. Throws
-// KerasRefusal for one that the job does not have, and for arguments that it does not know.
+// Converts an optimizer to a job's section. Adds notes on settings that it drops because they
+// change no step. Throws KerasRefusal for an optimizer or an argument without an equivalent.
 [[nodiscard]] KerasJson KerasOptimizerOf(const KerasJson& given, std::vector<std::string>& notes);
 
 }  // namespace tpuest

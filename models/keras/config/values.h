@@ -1,5 +1,5 @@
 #pragma once
-// Values of Keras' configurations as those of a job. For this folder alone.
+// Converts values of Keras' configurations to those of a job. Private to this folder.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tpuest {
 
-// A layer, or a part of it, that cannot be in a job.
+// Thrown for a layer, or a part of it, that a job cannot express.
 struct KerasRefusal {
   std::string message;
   std::string hint;
@@ -19,41 +19,42 @@ struct KerasRefusal {
   throw KerasRefusal{std::move(message), std::move(hint)};
 }
 
-// A number in the fewest digits that give the same float32, where it is one: 0.0010000000474974513
-// is 0.001. Lists and objects likewise, throughout.
+// Shortens numbers to the fewest digits that give the same float32: 0.0010000000474974513 becomes
+// 0.001. Applies to lists and objects recursively.
 [[nodiscard]] KerasJson ShortNumbers(const KerasJson& value);
 
-// The value without what wraps it: {"class_name": "__tuple__", "items": [...]} is a list, a number
-// of NumPy's a number.
+// Removes wrappers: {"class_name": "__tuple__", "items": [...]} becomes a list, a NumPy number
+// becomes a number.
 [[nodiscard]] KerasJson Unwrapped(const KerasJson& value);
 
-// [3, 3] as 3, where all are the same; other values stay.
+// Returns 3 for [3, 3] if all items are equal; returns other values unchanged.
 [[nodiscard]] KerasJson OneOfEqual(const KerasJson& value);
 
-// The value of a job's key: of a struct without keys its `type`, and null of every other struct.
+// Returns the value of a job's key: for a struct without keys its `type`, for any other struct
+// null.
 [[nodiscard]] KerasJson JsonOf(const config::Value& value);
 
-// {"class_name": "GlorotUniform", "config": {...}} as {type: glorot_uniform, ...}; null for one
-// that a job does not have, which weights of a file make good.
+// Returns {type: glorot_uniform, ...} for {"class_name": "GlorotUniform", "config": {...}}; null
+// for an initializer without an equivalent, which is harmless if weights come from a file.
 [[nodiscard]] KerasJson InitializerOf(const KerasJson& value);
 
-// A penalty; null: none. Throws KerasRefusal for others than l1 and l2.
+// Returns a penalty, or null for none. Throws KerasRefusal for penalties other than l1 and l2.
 [[nodiscard]] KerasJson RegularizerOf(const KerasJson& value);
 
-// A limit on weights as {type: max_norm, max_value: 2, axis: 0}; null: none. Throws KerasRefusal
-// for a class of the user's own.
+// Returns a limit on weights as {type: max_norm, max_value: 2, axis: 0}, or null for none. Throws
+// KerasRefusal for a user-defined class.
 [[nodiscard]] KerasJson ConstraintOf(const KerasJson& value);
 
-// The name of a function: "relu", {"class_name": "function", "config": "relu"}. Throws KerasRefusal
-// for what has no name.
+// Returns the name of a function: "relu", {"class_name": "function", "config": "relu"}. Throws
+// KerasRefusal for a function without a name.
 [[nodiscard]] std::string FunctionNameOf(const KerasJson& value, std::string_view what);
 
-// "float32", "mixed_bfloat16", ... of a dtype or policy; "" where there is none.
+// Returns "float32", "mixed_bfloat16", ... for a dtype or policy, or "".
 [[nodiscard]] std::string PolicyOf(const KerasJson& dtype);
 
-// The member of an object, or null.
+// Returns the member of an object, or null.
 [[nodiscard]] const KerasJson& MemberOf(const KerasJson& object, std::string_view key);
-// A string member; "" where it is not there or none.
+// Returns a string member, or "" if it is missing or not a string.
 [[nodiscard]] std::string WordOf(const KerasJson& object, std::string_view key);
 
 }  // namespace tpuest
