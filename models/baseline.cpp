@@ -24,7 +24,7 @@ Value AnyFeature(const ModelInputs& inputs, const std::set<std::string>& weight_
     any = &feature;
   }
   if (any != nullptr) return ops::StringToHashBucketFast(*any, 1);
-  throw Error(Code::kUsage, "a baseline needs a feature to count the examples by",
+  throw Error(Code::kUsage, "a baseline needs a feature by which to count the examples",
               "name one in the input_fn's `features`");
 }
 

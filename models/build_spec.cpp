@@ -300,12 +300,12 @@ Value OnlyFeature(const ModelInputs& inputs, const std::string& model,
     throw Error(Code::kUsage,
                 fmt::format("{} takes one feature, got {}", model,
                             names.empty() ? "none" : Join(names, ", ")),
-                "name the one in the input_fn's `features`");
+                "list only that one in the input_fn's `features`");
   }
   const DType dtype = feature.dtype();
   if (!IsFloating(dtype) && !IsInteger(dtype)) {
-    throw Error(Code::kUsage, fmt::format("{} takes numbers, feature '{}' is {}", model, names[0],
-                                          NameOf(dtype)));
+    throw Error(Code::kUsage, fmt::format("{} takes numbers, but feature '{}' is {}", model,
+                                          names[0], NameOf(dtype)));
   }
   return ops::Cast(feature, compute_dtype);
 }
@@ -326,7 +326,7 @@ TPUEstimatorSpec BuildSpec(const SpecParts& parts) {
     head_inputs.has_loss = true;
     if (!head_inputs.labels.valid() && !std::holds_alternative<nn::CustomHead>(parts.head)) {
       throw Error(Code::kUsage, "You must provide a labels Tensor. Given: None.",
-                  "the input_fn's `labels` names them");
+                  "name them in `labels` of the input_fn");
     }
     head_inputs.regularization_losses = parts.layers.regularization_losses;
     const Value decay = nn::WeightDecayLoss(graph, parts.l2_weight_decay,

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void ThrowMissing(const nn::WeightsFile& file) {
   throw Error(Code::kData, fmt::format("{}: there is no such file", file.path),
-              "the model starts with its weights")
+              "the model's initial weights come from it")
       .At(file.place);
 }
 

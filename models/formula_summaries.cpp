@@ -48,7 +48,8 @@ class Adder {
   void Add(const FormulaSummary& summary) {
     const auto given = FormulasOf(summary);
     if (given.size() != 1) {
-      throw Error(Code::kUsage, "a summary is one formula", "{scalar: \"mean(abs(logits))\"}")
+      throw Error(Code::kUsage, "a summary needs exactly one formula",
+                  "{scalar: \"mean(abs(logits))\"}")
           .At(summary.place);
     }
     const auto& [kind, formula] = given.front();
@@ -99,12 +100,12 @@ class Adder {
   [[nodiscard]] Value Scalar(const Value& value, const Formula& formula) const {
     CheckNumbers(value, formula);
     if (value.shape() != Shape()) {
-      Refuse(value, formula, "one number", "mean(...) makes one of many");
+      Refuse(value, formula, "one number", "mean(...) reduces many numbers to one");
     }
     const Value real = ops::Cast(value, DType::kFloat);
     if (CutGraph(graph_, {real}, {}).PartOf(*real.node) != Part::kDevice) {
-      throw Error(Code::kUsage, "a scalar of every step is no matter of the host's texts",
-                  "histogram: shows such numbers")
+      throw Error(Code::kUsage, "a scalar is recorded at every step and cannot depend on strings",
+                  "use histogram: for such numbers")
           .At(formula.place);
     }
     return real;
@@ -134,7 +135,7 @@ class Adder {
     }
     if (summary.sample_rate >= 1) return;
     throw Error(Code::kUsage,
-                fmt::format("sample_rate is {}, expected samples a second",
+                fmt::format("sample_rate is {}, expected samples per second",
                             NumberText(summary.sample_rate)),
                 "sample_rate: 16000")
         .At(summary.place);
@@ -146,7 +147,7 @@ class Adder {
                           (shape.dim(3) == 1 || shape.dim(3) == 3 || shape.dim(3) == 4);
     const bool is_pixel = value.dtype() == DType::kUint8 || IsFloating(value.dtype());
     if (is_image && is_pixel) return;
-    Refuse(value, formula, "[batch, height, width, 1, 3 or 4] of uint8 or real numbers",
+    Refuse(value, formula, "[batch, height, width, 1, 3 or 4] of uint8 or floating-point numbers",
            "reshape(x, [-1, 28, 28, 1]), cast(x, float32)");
   }
 

@@ -31,7 +31,7 @@ void CheckCovered(const std::vector<std::string>& inputs,
                           "keys defined in the keras model.\n\tExpected keys: {}\n\tfeatures keys: "
                           "{}\n\tMissed keys: {}",
                           PythonSetOf(inputs), PythonSetOf(given), PythonSetOf(missed)),
-              "the input_fn's `features` names them");
+              "name them in the input_fn's `features`");
 }
 
 // The features that layers may name, without what weighs the examples.
@@ -131,7 +131,7 @@ Logits LogitsOf(const Functional& model, const nn::NetworkOutputs& given) {
     return {name->empty() ? given.last : nn::OutputNamed(given, *name, "outputs"), {}};
   }
   if (!std::holds_alternative<nn::MultiHead>(model.head)) {
-    throw Error(Code::kUsage, "outputs by head are a MultiHead's, and this head is one",
+    throw Error(Code::kUsage, "outputs by head need a MultiHead, but this is a single head",
                 "outputs: LAYER");
   }
   Logits logits;

@@ -28,8 +28,8 @@ nn::AnyHead Regressor::Head(const Place& place) const {
 
 TPUEstimatorSpec BuildPremade(Graph& graph, const PremadeParts& parts, const BuildLogits& logits) {
   if (parts.job.optimizer) {
-    throw Error(Code::kUsage, "a premade estimator names its optimizers in `model`",
-                "leave out the job's `optimizer`, or move it to model.optimizer")
+    throw Error(Code::kUsage, "a premade estimator takes its optimizers under `model`",
+                "remove the job's `optimizer`, or move it to model.optimizer")
         .Key("optimizer");
   }
   nn::LayerContext layers = MakeLayerContext(graph, parts.mode, parts.params, "float32");

@@ -51,8 +51,8 @@ std::vector<std::string> TensorsRead(const std::string& tag, size_t index, const
   }
   const MetricOps metric = of.metrics.at(tag)(graph, placeholders);
   if (!metric.of_batch) {
-    ThrowAt(index, fmt::format("summaries: '{}' is no metric of one batch", tag),
-            "means and rates are: accuracy, recall_at_k, precision, mean_absolute_error, ...");
+    ThrowAt(index, fmt::format("summaries: '{}' is not a metric of one batch", tag),
+            "use means and rates: accuracy, recall_at_k, precision, mean_absolute_error, ...");
   }
   const std::vector<char> needed = NeededNodes(graph, {metric.of_batch()}, {}, {});
   std::vector<std::string> read;

@@ -37,8 +37,7 @@ class Builder {
     saved_ = std::make_shared<const SavedModel>(is_file ? SavedModel::FromGraphDefFile(options.path)
                                                         : SavedModel(options.path));
     if (is_file && options.outputs.empty()) {
-      throw Error(Code::kUsage,
-                  fmt::format("{} has no signatures: its tensors have to be named", options.path),
+      throw Error(Code::kUsage, fmt::format("{} has no signatures: name its tensors", options.path),
                   "inputs: {x: \"x:0\"}, outputs: {logits: \"dense/BiasAdd:0\"}")
           .Key("model.outputs");
     }
@@ -81,7 +80,7 @@ class Builder {
     const auto logits = outputs.find(options_.logits);
     if (logits == outputs.end()) {
       throw Error(Code::kUsage,
-                  fmt::format("{} gives no '{}' for the head", options_.path, options_.logits),
+                  fmt::format("{} has no output '{}' for the head", options_.path, options_.logits),
                   "it gives: " + KeysOf(chosen.signature.outputs))
           .Key("model.logits");
     }
@@ -144,7 +143,7 @@ class Builder {
                     fmt::format("Key \"{}\" not found in features or labels passed in to the model "
                                 "function. All required keys: {}",
                                 key, KeysOf(signature.inputs)),
-                    "name the input_fn's features as the model's inputs");
+                    "name the input_fn's features after the model's inputs");
       }
       const Value value = feature == inputs_.features.end() ? *label : feature->second;
       label_used |= feature == inputs_.features.end() && !inputs_.labels.is_dict();
@@ -174,7 +173,7 @@ class Builder {
     throw Error(
         Code::kUsage,
         fmt::format("Tensor shape and/or dtype validation failed for input {}:{}", key, message),
-        "the input_fn's `map` can cast and reshape");
+        "cast and reshape with the input_fn's `map`");
   }
 
   std::map<std::string, Value> Import(const Chosen& chosen,
@@ -285,7 +284,8 @@ TPUEstimatorSpec SavedModelModel::Build(Graph& graph, const ModelInputs& inputs,
   if (mode == Mode::kPredict) return builder.Predict();
   if (auto spec = builder.Evaluate()) return *std::move(spec);
   if (head) return builder.EvaluateHead(*head, params, job);
-  ThrowUnavailable(ModeName(mode), "head: {type: ...} evaluates what the serving signature gives");
+  ThrowUnavailable(ModeName(mode),
+                   "head: {type: ...} evaluates the output of the serving signature");
 }
 
 }  // namespace tpuest::models

@@ -12,7 +12,7 @@ void CheckInARow(const std::vector<nn::Layer>& layers) {
     std::visit(
         [](const auto& l) {
           if (l.inputs == nn::LayerInputs()) return;
-          nn::Refuse(l.place, "a layer of Sequential takes what the layer before it gives",
+          nn::Refuse(l.place, "a layer of Sequential takes the output of the layer before it",
                      "model: {type: Functional} has layers with inputs");
         },
         layer);

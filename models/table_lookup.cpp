@@ -106,17 +106,17 @@ class TableLookups {
                   const nn::TableConfig& table, const nn::Categories& ids) const {
     if (ids.ids.shape().dim(1) == 1) return;
     if (!table.combiner) {
-      nn::Refuse(feature.place,
-                 fmt::format("feature '{}' has several values an example, and table '{}' no "
-                             "combiner",
-                             name, feature.table_id),
-                 "combiner: mean");
+      nn::Refuse(
+          feature.place,
+          fmt::format("feature '{}' has several values per example, but table '{}' has no combiner",
+                      name, feature.table_id),
+          "combiner: mean");
     }
     if (FrequencyOf(spec_, table) == nullptr) return;
-    nn::Refuse(feature.place,
-               fmt::format("feature '{}' has several values an example: FrequencyEstimator gives "
-                           "the frequency of one",
-                           name));
+    nn::Refuse(
+        feature.place,
+        fmt::format("feature '{}' has several values per example, but FrequencyEstimator takes one",
+                    name));
   }
   // The rows of the first steps one by one, zeros where there are fewer, and how many there are.
   void PutSteps(const std::string& name, const nn::FeatureConfig& feature, const Variable& table,

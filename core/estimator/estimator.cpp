@@ -99,7 +99,7 @@ void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view w
 std::optional<std::string> NewestToFollow(const EstimatorContext& context, std::string& told) {
   RegularCheckpoint newest = NewestRegularCheckpoint(context.model_dir);
   if (newest.prefix && !newest.fault.empty() && newest.fault != told) {
-    context.home.log.Warning("{}; {} is taken, the newest checkpoint there", newest.fault,
+    context.home.log.Warning("{}; using {}, the newest checkpoint there", newest.fault,
                              *newest.prefix);
     told = newest.fault;
   }
@@ -213,7 +213,8 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
                      .tasks = std::move(tasks),
                      .goal = [&args] { return args.max_steps; }});
   if (!args.max_steps) {
-    WarnOfFinalExporters(runner.tasks(), "an evaluator knows the run's end by max_steps alone",
+    WarnOfFinalExporters(runner.tasks(),
+                         "an evaluator recognizes the end of the run only by max_steps",
                          context.home.log);
   }
   Follower follower(
@@ -244,7 +245,7 @@ TrainResult Estimator::FollowChief(const ChiefsInputs& inputs) {
     const auto* const evaluate = std::get_if<EvaluateOrder>(&order);
     if (evaluate == nullptr) return false;
     const auto found = inputs.evaluations.find(evaluate->label);
-    Check(found != inputs.evaluations.end(), "there is no evaluation '{}'", evaluate->label);
+    Check(found != inputs.evaluations.end(), "unknown evaluation '{}'", evaluate->label);
     EvaluateOrder whole = *evaluate;
     std::vector<std::shared_ptr<RowTable>> tables;
     for (const std::string& name : evaluate->trained) {

@@ -82,7 +82,7 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
 std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
   const bool is_damaged = step > 0 && IsSettledStepDamaged(context_.model_dir);
   if (!is_damaged) return ReadSettledStep(context_.model_dir);
-  context_.home.log.Warning("{}: is damaged; the evaluation of step {} is made again",
+  context_.home.log.Warning("{}: is damaged; repeating the evaluation of step {}",
                             SettledStepPath(context_.model_dir), step);
   return SettledStep{.step = LastEvaluationBefore(context_.model_dir, step).value_or(0)};
 }

@@ -29,7 +29,7 @@ std::string Follower::Run() {
     if (args_.stop.requested()) {
       throw Error(static_cast<Code>(UnsavedExitCodeOf(args_.stop)),
                   fmt::format("the evaluator was {} after step {}", ReasonOf(args_.stop), step()),
-                  "run it again to go on with the newest checkpoint");
+                  "run it again to continue with the newest checkpoint");
     }
     Sleep();
   }
@@ -114,10 +114,9 @@ bool Follower::Evaluate(size_t task, const View& view) {
       // The trainer writes it again, or a newer one, as long as there is one.
       const std::optional<std::string> fault = args_.damage(checkpoint);
       if (!fault || view.is_over()) throw;
-      Warn(state.warned_of_damage, *fault + "; it waits for a checkpoint that can be read");
+      Warn(state.warned_of_damage, *fault + "; waiting for a checkpoint that can be read");
     } else {
-      args_.log.Warning("{} was removed before its evaluation was through; a newer one is next",
-                        checkpoint);
+      args_.log.Warning("{} was removed during its evaluation; a newer one follows", checkpoint);
     }
     return false;
   }
@@ -177,22 +176,23 @@ void Follower::ThrowFailed() const {
 void Follower::ThrowLost(const View& view) const {
   const double silent = args_.clock.Seconds() - alive_;
   const std::string hint =
-      "run the training command again, and then this one; tpuest.deadlines.evaluator_secs says how "
+      "run the training command again, then this one; tpuest.deadlines.evaluator_secs sets how "
       "long to wait";
   const std::string when = fmt::format("{:.0f} seconds ago", silent);
   if (view.trainer == TrainerState::kGone) {
     throw Error(Code::kLost,
                 fmt::format("{}: the trainer seems to have died at step {}, {}: no process trains "
-                            "here, and the run has not ended",
+                            "here, but the run has not ended",
                             args_.model_dir, step(), when),
                 hint);
   }
   if (view.trainer == TrainerState::kPreempted) {
-    throw Error(Code::kLost,
-                fmt::format("{}: the trainer was preempted at step {}, and has not gone on since "
-                            "{:.0f} seconds",
-                            args_.model_dir, step(), silent),
-                hint);
+    throw Error(
+        Code::kLost,
+        fmt::format(
+            "{}: the trainer was preempted at step {}, and has not resumed for {:.0f} seconds",
+            args_.model_dir, step(), silent),
+        hint);
   }
   throw Error(
       Code::kLost,

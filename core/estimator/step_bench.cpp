@@ -47,7 +47,7 @@ class Bench {
     std::optional<Batch> batch = stream.Next();
     if (!batch || RowsOf(*batch) != run_.batch_size) {
       throw Error(Code::kData,
-                  fmt::format("the input has no whole batch of {} examples", run_.batch_size));
+                  fmt::format("the input has no full batch of {} examples", run_.batch_size));
     }
     StepBench bench;
     bench.step_secs = Alone(*batch, kAlone * secs);

@@ -183,7 +183,7 @@ Node* Graph::Insert(std::unique_ptr<Node> node) {
   n.graph_ = this;
   n.id_ = static_cast<int>(nodes_.size());
   for (const Value& input : n.inputs_) {
-    Check(input.valid() && &input.graph() == this, "{} '{}': an input is of another graph",
+    Check(input.valid() && &input.graph() == this, "{} '{}': an input belongs to another graph",
           n.type(), n.name_);
   }
   Typing typing(n, n.attrs_);
@@ -198,7 +198,7 @@ Node* Graph::Insert(std::unique_ptr<Node> node) {
   }
   for (const Shape& shape : n.output_shapes_) {
     if (IsCountable(shape)) continue;
-    ThrowAt(n, fmt::format("no tensor has the shape [{}]", fmt::join(shape.dims(), ",")));
+    ThrowAt(n, fmt::format("no tensor can have the shape [{}]", fmt::join(shape.dims(), ",")));
   }
   if (n.type() == "Identity") n.identical_ = BehindIdentities(n.input(0));
   by_name_[n.name_] = &n;
@@ -220,7 +220,7 @@ Node* Graph::AddNamedNode(std::string_view op, std::vector<Value> inputs, Attrs 
   node->name_ = std::move(name);
   node->origin_ = std::move(origin);
   if (node->op_ == nullptr) {
-    throw Error(Code::kUsage, fmt::format("node '{}': there is no op {} here", node->name_, op))
+    throw Error(Code::kUsage, fmt::format("node '{}': unknown op {}", node->name_, op))
         .At(node->origin_);
   }
   node->inputs_ = std::move(inputs);
@@ -259,7 +259,7 @@ Value Graph::NamedPlaceholder(DType dtype, const Shape& shape, std::string name,
 Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& shape,
                              Value initial_value, const VariableOptions& options) {
   if (FindVariable(name) != nullptr) {
-    throw Error(Code::kUsage, fmt::format("variable '{}' is there already", name),
+    throw Error(Code::kUsage, fmt::format("variable '{}' exists already", name),
                 "give one of the two layers another name")
         .At(origin_);
   }

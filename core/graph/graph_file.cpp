@@ -23,7 +23,7 @@ void ReadGraphFile(const std::string& path, pb::GraphDef& graph) {
     FromBytes(ReadFile(path), graph, path, Code::kData);
   }
   if (graph.node_size() == 0) {
-    throw Error(Code::kData, fmt::format("{}: not a GraphDef: there is no node in it", path));
+    throw Error(Code::kData, fmt::format("{}: not a GraphDef: it contains no node", path));
   }
 }
 

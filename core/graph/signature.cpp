@@ -99,7 +99,7 @@ AttrValue ParseDefault(std::string_view op, const std::string& type, const std::
     return ParseList<bool>(text, [](const std::string& t) { return t == "true"; });
   }
   if (type == "list(shape)") return AttrValue(std::vector<Shape>());
-  Check(false, "signature of {}: no default of type {}", op, type);
+  Check(false, "signature of {}: type {} cannot have a default", op, type);
   return {};
 }
 
@@ -138,7 +138,7 @@ std::vector<std::string> ParseWords(std::string_view op, const std::string& text
   for (const std::string& item : Split(text.substr(1, text.size() - 2), ',')) {
     const std::string word = Trim(item);
     Check(word.size() >= 2 && word.front() == '\'' && word.back() == '\'',
-          "signature of {}: {} is no quoted word", op, word);
+          "signature of {}: {} is not a quoted word", op, word);
     words.push_back(word.substr(1, word.size() - 2));
   }
   return words;

@@ -94,7 +94,7 @@ void CheckAxes(const NormAxes& axes, const Shape& shape) {
   }
   std::sort(seen.begin(), seen.end());
   if (std::adjacent_find(seen.begin(), seen.end()) != seen.end()) {
-    throw Error(Code::kUsage, "the axes of a norm name one axis twice");
+    throw Error(Code::kUsage, "the axes of a norm repeat an axis");
   }
 }
 
@@ -122,8 +122,8 @@ void CheckFits(const RadialConstraint& /*c*/, const Shape& shape) {
   const bool fits = shape.rank() == 4 && shape.dim(0) == shape.dim(1) && shape.dim(0) > 1;
   if (fits) return;
   throw Error(Code::kUsage,
-              fmt::format("radial_constraint takes a kernel [side, side, channels, filters] with "
-                          "a side of 2 or more, and these weights are {}",
+              fmt::format("radial_constraint takes a kernel [side, side, channels, filters] with a "
+                          "side of at least 2, but these weights are {}",
                           shape.Text()));
 }
 

@@ -124,7 +124,7 @@ Value InitialValue(Graph& graph, const std::string& name, DType dtype, const Sha
     throw Error(Code::kResource,
                 fmt::format("out of memory for the variable '{}', {} {}", name, NameOf(dtype),
                             shape.Text()),
-                "a smaller one needs less");
+                "make the variable smaller");
   }
 }
 

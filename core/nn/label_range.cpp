@@ -59,14 +59,14 @@ LabelRange RangeOfLists(LabelRange range) {
 
 std::string LabelHint(const LabelRange& range) {
   if (range.vocabulary.empty()) {
-    return fmt::format("labels of this head go from {} to {}", NumberText(range.min),
+    return fmt::format("this head takes labels from {} to {}", NumberText(range.min),
                        NumberText(range.max));
   }
   const auto& words = range.vocabulary;
   const size_t shown = std::min(words.size(), kWordsInHint);
   const std::vector<std::string> first(words.begin(),
                                        words.begin() + static_cast<ptrdiff_t>(shown));
-  return fmt::format("labels of this head are {}{}", Join(first, ", "),
+  return fmt::format("this head takes the labels {}{}", Join(first, ", "),
                      shown < words.size() ? ", ..." : "");
 }
 

@@ -20,8 +20,8 @@ void CheckLabelVocabulary(const LabelVocabulary& vocabulary, int64_t n_classes) 
   std::set<std::string_view> seen;
   for (const std::string& word : vocabulary) {
     if (seen.insert(word).second) continue;
-    throw Error(Code::kUsage, fmt::format("label_vocabulary has \"{}\" twice", word),
-                "each class has a name of its own");
+    throw Error(Code::kUsage, fmt::format("label_vocabulary contains \"{}\" twice", word),
+                "each class needs a different name");
   }
 }
 

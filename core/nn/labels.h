@@ -38,7 +38,7 @@ class Labels {
       throw Error(
           Code::kUsage,
           fmt::format("labels must be one tensor. Given: a dict of {}", Join(names(), ", ")),
-          "labels: COLUMN in the input_fn; a dict is for MultiHead");
+          "labels: COLUMN in the input_fn; only MultiHead takes a dict");
     }
     return items_.begin()->second;
   }

@@ -32,7 +32,7 @@ std::vector<std::string> ReadVocabulary(const std::string& path, int64_t size) {
       throw Error(Code::kData,
                   fmt::format("Invalid content in {}: empty line found at position {}.", path,
                               std::min(begin, text.size())),
-                  "one word a line, and no line between them");
+                  "write one word per line, without empty lines");
     }
     words.emplace_back(line);
   }
@@ -53,7 +53,7 @@ std::vector<int64_t> MapVocabulary(const std::vector<std::string>& new_words,
                 fmt::format("HashTable has different value for same key. Key {} has {} and trying "
                             "to add value {}",
                             old_words[i], at->second, i),
-                "each word of old_vocab stands on one line");
+                "old_vocab must not repeat a word");
   }
   std::vector<int64_t> from;
   std::vector<int64_t> taken(old_words.size(), -1);
@@ -68,7 +68,7 @@ std::vector<int64_t> MapVocabulary(const std::vector<std::string>& new_words,
           Code::kData,
           fmt::format("Old ID {} is mapped to both new ID {} and {}, which is not supported.",
                       found->second, by, id),
-          fmt::format("new_vocab has \"{}\" twice", word));
+          fmt::format("new_vocab contains \"{}\" twice", word));
     }
     by = id;
   }

@@ -76,8 +76,9 @@ void GatherShape(ShapeContext& context) {
 int64_t GatheredRowsOf(const Value& params, int64_t axis) {
   const int64_t rows = params.shape().dim(static_cast<int>(axis));
   if (rows == kUnknownDim) {
-    throw Error(Code::kUsage, fmt::format("the gradient of a gather from '{}' {} needs its rows",
-                                          params.name(), params.shape().Text()))
+    throw Error(Code::kUsage,
+                fmt::format("the gradient of a gather from '{}' {} needs the number of its rows",
+                            params.name(), params.shape().Text()))
         .At(params.node->origin());
   }
   return rows;
@@ -195,8 +196,9 @@ void Gather(const GatherSizes& s, const char* params, const Index* indices, char
       for (int64_t i = 0; i < s.count; ++i, out += s.inner_bytes) {
         const auto at = static_cast<int64_t>(indices[i]);
         if (at < 0 || at >= s.rows) [[unlikely]] {
-          throw Error(Code::kData, fmt::format("GatherV2 '{}': index {} is outside of {} rows",
-                                               node, at, s.rows));
+          throw Error(
+              Code::kData,
+              fmt::format("GatherV2 '{}': index {} is out of range for {} rows", node, at, s.rows));
         }
         std::memcpy(out, params + static_cast<size_t>(at) * s.inner_bytes, s.inner_bytes);
       }

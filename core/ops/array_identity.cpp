@@ -28,7 +28,7 @@ void IdentityGrad(GradContext& c) { c.SetDx(0, c.Dy()); }
 
 void RefuseGradient(GradContext& c) {
   const Node& node = c.node();
-  throw Error(Code::kUsage, fmt::format("no gradient goes through '{}': {}", node.name(),
+  throw Error(Code::kUsage, fmt::format("'{}' has no gradient: {}", node.name(),
                                         node.Attr<std::string>("message")))
       .At(node.origin());
 }

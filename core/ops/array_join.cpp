@@ -43,20 +43,20 @@ void ConcatShape(ShapeContext& context) {
     Shape next = context.Input(i);
     if (!next.known_rank()) return context.Output(0, Shape::UnknownRank());
     if (next.rank() != result.rank()) {
-      context.Fail(
-          fmt::format("joins values of one rank, found {} and {}", result.Text(), next.Text()));
+      context.Fail(fmt::format("joins values of the same rank, found {} and {}", result.Text(),
+                               next.Text()));
     }
     const int64_t size = next.dim(axis);
     const int64_t before = result.dim(axis);
     next.set_dim(axis, before);
     const std::optional<Shape> both = MergeOf(result, next);
     if (!both) {
-      context.Fail(fmt::format("values differ beside axis {}: {} and {}", axis,
+      context.Fail(fmt::format("values may differ only on axis {}, found {} and {}", axis,
                                context.Input(0).Text(), context.Input(i).Text()));
     }
     result = *both;
     const bool known = size != kUnknownDim && before != kUnknownDim;
-    if (before > kMostElements) context.Fail("no tensor is as large as all of them");
+    if (before > kMostElements) context.Fail("the result is too large for a tensor");
     result.set_dim(axis, known ? before + size : kUnknownDim);
   }
   context.Output(0, result);
@@ -150,7 +150,7 @@ void PackShape(ShapeContext& context) {
   for (int i = 1; i < context.inputs(); ++i) {
     const std::optional<Shape> both = MergeOf(shape, context.Input(i));
     if (!both) {
-      context.Fail(fmt::format("stacks values of one shape, found {} and {}", shape.Text(),
+      context.Fail(fmt::format("stacks values of the same shape, found {} and {}", shape.Text(),
                                context.Input(i).Text()));
     }
     shape = *both;
@@ -203,7 +203,7 @@ void UnpackShape(ShapeContext& context) {
   std::vector<int64_t> dims = shape.dims();
   const int64_t size = dims[static_cast<size_t>(axis)];
   if (size != kUnknownDim && size != num) {
-    context.Fail(fmt::format("axis {} of {} does not come apart in {}", axis, shape.Text(), num));
+    context.Fail(fmt::format("axis {} of {} cannot be split into {}", axis, shape.Text(), num));
   }
   dims.erase(dims.begin() + axis);
   for (int i = 0; i < context.node().outputs(); ++i) context.Output(i, Shape(dims));

@@ -32,8 +32,9 @@ namespace {
 std::vector<int64_t> NeedConstant(const Node& node, int input) {
   const Tensor value = ConstantValue(node.input(input));
   if (!value.valid()) {
-    throw Error(Code::kUsage, fmt::format("{} '{}': input {} must follow from constants and shapes",
-                                          node.type(), node.name(), input))
+    throw Error(Code::kUsage,
+                fmt::format("{} '{}': input {} must be known from constants and shapes",
+                            node.type(), node.name(), input))
         .At(node.origin());
   }
   return IntsOf(value);
@@ -57,8 +58,8 @@ void TransposeShape(ShapeContext& context) {
   bool fits = static_cast<int>(perm.size()) == shape.rank();
   for (size_t i = 0; fits && i < sorted.size(); ++i) fits = sorted[i] == static_cast<int64_t>(i);
   if (!fits)
-    context.Fail(
-        fmt::format("[{}] does not permute the axes of {}", fmt::join(perm, ","), shape.Text()));
+    context.Fail(fmt::format("[{}] is not a permutation of the axes of {}", fmt::join(perm, ","),
+                             shape.Text()));
   std::vector<int64_t> dims;
   for (const int64_t axis : perm) dims.push_back(shape.dims()[static_cast<size_t>(axis)]);
   context.Output(0, Shape(dims));
@@ -115,7 +116,8 @@ void TileShape(ShapeContext& context) {
     if (multiple < 0) context.Fail(fmt::format("multiple {} is negative", multiple));
     int64_t size = shape.dim(d);
     if (size == kUnknownDim) continue;
-    if (__builtin_mul_overflow(size, multiple, &size)) context.Fail("no tensor is as large");
+    if (__builtin_mul_overflow(size, multiple, &size))
+      context.Fail("the result is too large for a tensor");
     shape.set_dim(d, size);
   }
   context.Output(0, shape);

@@ -153,7 +153,8 @@ void TopKShape(ShapeContext& context) {
     if (shape.rank() == 0) context.Fail("the input is a scalar");
     const int64_t size = shape.dim(-1);
     if (size != kUnknownDim && size < first) {
-      context.Fail(fmt::format("the last axis of {} has fewer than k = {}", shape.Text(), first));
+      context.Fail(
+          fmt::format("the last axis of {} has fewer than k = {} elements", shape.Text(), first));
     }
     shape.set_dim(-1, first);
   }
@@ -228,7 +229,7 @@ void InTopKShape(ShapeContext& context) {
   if (context.Input(0).known_rank()) {
     const int64_t predicted = context.Input(0).dim(0);
     if (rows != kUnknownDim && predicted != kUnknownDim && rows != predicted) {
-      context.Fail(fmt::format("{} predictions for {} targets", predicted, rows));
+      context.Fail(fmt::format("found {} predictions for {} targets", predicted, rows));
     }
     if (rows == kUnknownDim) rows = predicted;
   }

@@ -89,7 +89,7 @@ void ReshapeShape(ShapeContext& context) {
   const bool fits =
       unknown == 0 ? elements == from.elements() : elements > 0 && from.elements() % elements == 0;
   if (!fits) {
-    context.Fail(fmt::format("{} has {} elements and does not reshape to {}", from.Text(),
+    context.Fail(fmt::format("{} has {} elements and cannot be reshaped to {}", from.Text(),
                              from.elements(), shape.Text()));
   }
   for (int d = 0; d < shape.rank(); ++d) {
@@ -175,7 +175,7 @@ void SqueezeShape(ShapeContext& context) {
     const int64_t at = AxisIn(context, axis, shape.rank());
     const int64_t size = shape.dims()[static_cast<size_t>(at)];
     if (size != 1 && size != kUnknownDim) {
-      context.Fail(fmt::format("axis {} of {} is {}, not 1", axis, shape.Text(), size));
+      context.Fail(fmt::format("axis {} of {} has size {}, expected 1", axis, shape.Text(), size));
     }
     drop[static_cast<size_t>(at)] = true;
   }

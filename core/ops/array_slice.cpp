@@ -76,9 +76,9 @@ std::vector<std::vector<int64_t>> NeedInts(const PlanContext& context, int first
   auto numbers = KnownInts(context.node(), first, last);
   if (!numbers) {
     throw Error(Code::kUsage,
-                fmt::format("{} '{}' picks a range that depends on data", context.node().type(),
+                fmt::format("{} '{}' selects a range that depends on data", context.node().type(),
                             context.node().name()),
-                "its bounds must follow from constants and shapes")
+                "its bounds must be known from constants and shapes")
         .At(context.node().origin());
   }
   return *numbers;
@@ -165,7 +165,7 @@ void StridedSliceGradShape(ShapeContext& context) {
       ResolveSlice(context.node(), whole, (*numbers)[0], (*numbers)[1], (*numbers)[2]);
   if (!slice.fault.empty()) context.Fail(slice.fault);
   if (!Compatible(slice.out, context.Input(4))) {
-    context.Fail(fmt::format("the slice of {} is {}, its gradient {}", whole.Text(),
+    context.Fail(fmt::format("the slice of {} is {}, but its gradient is {}", whole.Text(),
                              slice.out.Text(), context.Input(4).Text()));
   }
 }
@@ -202,11 +202,12 @@ void SliceShape(ShapeContext& context) {
                                              : Shape::UnknownRank());
   }
   if (out.rank() != in.rank()) {
-    context.Fail(fmt::format("{} sizes for {}", out.rank(), in.Text()));
+    context.Fail(fmt::format("found {} sizes for {}", out.rank(), in.Text()));
   }
   if (!begin_value.valid()) return context.Output(0, out);
   const std::vector<int64_t> begin = IntsOf(begin_value);
-  NeedRank(context, Shape(begin), in.rank(), "begin: as many numbers as the input");
+  NeedRank(context, Shape(begin), in.rank(),
+           "begin must have as many numbers as the input has axes");
   const bool to_the_end = context.Constant(2).valid();
   for (int d = 0; d < in.rank(); ++d) {
     const int64_t from = begin[static_cast<size_t>(d)];
@@ -228,7 +229,7 @@ void SliceShape(ShapeContext& context) {
 void SliceGrad(GradContext& c) {
   const auto numbers = KnownInts(c.node(), 1, 2);
   const bool known = numbers && (*numbers)[0].size() == (*numbers)[1].size();
-  NeedInGraph(c, known && c.input(0).shape().known_rank(), "the range that it picks");
+  NeedInGraph(c, known && c.input(0).shape().known_rank(), "the range that it selects");
   std::vector<int64_t> end = (*numbers)[0];
   int64_t end_mask = 0;
   for (size_t d = 0; d < end.size(); ++d) {
@@ -267,7 +268,7 @@ void PadShape(ShapeContext& context) {
                                  : shape);
   }
   if (table.shape() != Shape({shape.rank(), 2})) {
-    context.Fail(fmt::format("paddings are [{},2] for {}, found {}", shape.rank(), shape.Text(),
+    context.Fail(fmt::format("paddings must be [{},2] for {}, found {}", shape.rank(), shape.Text(),
                              table.shape().Text()));
   }
   const std::vector<int64_t> paddings = IntsOf(table);
@@ -275,7 +276,8 @@ void PadShape(ShapeContext& context) {
     const int64_t before = paddings[2 * static_cast<size_t>(d)];
     const int64_t after = paddings[2 * static_cast<size_t>(d) + 1];
     if (before < 0 || after < 0) context.Fail("a padding is negative");
-    if (std::max(before, after) > kMostElements) context.Fail("no tensor is as large");
+    if (std::max(before, after) > kMostElements)
+      context.Fail("the result is too large for a tensor");
     if (shape.dim(d) != kUnknownDim) shape.set_dim(d, shape.dim(d) + before + after);
   }
   context.Output(0, shape);

@@ -125,7 +125,8 @@ void RangeShape(ShapeContext& context) {
   const double step = delta.AsDouble(0);
   if (step == 0) context.Fail("delta is 0");
   const double steps = std::ceil((limit.AsDouble(0) - start.AsDouble(0)) / step);
-  if (!(steps <= static_cast<double>(kMostElements))) context.Fail("no tensor is as large");
+  if (!(steps <= static_cast<double>(kMostElements)))
+    context.Fail("the result is too large for a tensor");
   context.Output(0, Shape({steps > 0 ? static_cast<int64_t>(steps) : 0}));
 }
 

@@ -20,8 +20,8 @@ int64_t CountOf(const Shape& x) { return LinesOf(x); }
 void CheckImage(const ShapeContext& c, const Shape& x, DType statistics) {
   const auto& format = c.node().Attr<std::string>("data_format");
   if (format != "NHWC") {
-    c.Fail(fmt::format(
-        "data_format is {}; images are NHWC here: move the channels to the last axis", format));
+    c.Fail(fmt::format("data_format is {}, expected NHWC: move the channels to the last axis",
+                       format));
   }
   NeedRank(c, x, 4, "the image [N, H, W, C]");
   const DType wide = c.node().input(0).dtype() == DType::kDouble ? DType::kDouble : DType::kFloat;
@@ -36,7 +36,7 @@ Shape Channels(const Shape& x) { return {x.known_rank() ? x.dim(3) : kUnknownDim
 void CheckChannels(const ShapeContext& c, const Shape& channels, int first, int last) {
   for (int i = first; i <= last; ++i) {
     if (!Compatible(channels, c.Input(i))) {
-      c.Fail(fmt::format("the image has {} channels, {} is {}", channels.dim(0),
+      c.Fail(fmt::format("the image has {} channels, but {} is {}", channels.dim(0),
                          c.node().signature().inputs[static_cast<size_t>(i)].name,
                          c.Input(i).Text()));
     }
@@ -59,7 +59,7 @@ void BatchNormGradShape(ShapeContext& c) {
   const Shape& x = c.Input(1);
   CheckImage(c, x, c.node().input(2).dtype());
   if (!Compatible(x, c.Input(0))) {
-    c.Fail(fmt::format("the image is {}, its gradient {}", x.Text(), c.Input(0).Text()));
+    c.Fail(fmt::format("the image is {}, but its gradient is {}", x.Text(), c.Input(0).Text()));
   }
   const Shape channels = Channels(x);
   CheckChannels(c, channels, 2, 4);

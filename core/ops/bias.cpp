@@ -22,7 +22,8 @@ void BiasAddGradGradient(GradContext& c) { c.SetDx(0, BroadcastTo(c.Dy(), SizesO
 void CheckFormat(const ShapeContext& c) {
   const auto& format = c.node().Attr<std::string>("data_format");
   if (format != "NHWC") {
-    c.Fail(fmt::format("data_format is {}; the bias is along the last axis here (NHWC)", format));
+    c.Fail(
+        fmt::format("data_format is {}, expected NHWC, with the bias along the last axis", format));
   }
   if (c.Input(0).known_rank() && c.Input(0).rank() < 2) {
     c.Fail(fmt::format("takes a batch [N, ..., C], found {}", c.Input(0).Text()));
@@ -35,8 +36,8 @@ void BiasAddShape(ShapeContext& c) {
   const Shape& bias = c.Input(1);
   NeedRank(c, bias, 1, "the bias [C]");
   if (x.known_rank() && bias.known_rank() && !Compatible({x.dim(-1)}, bias)) {
-    c.Fail(
-        fmt::format("the last axis of {} has {}, the bias {}", x.Text(), x.dim(-1), bias.dim(0)));
+    c.Fail(fmt::format("the last axis of {} has size {}, but the bias has {}", x.Text(), x.dim(-1),
+                       bias.dim(0)));
   }
   c.Output(0, x);
 }

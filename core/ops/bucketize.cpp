@@ -20,7 +20,8 @@ namespace {
 void BucketizeShape(ShapeContext& context) {
   const auto& boundaries = context.node().Attr<std::vector<float>>("boundaries");
   if (!std::is_sorted(boundaries.begin(), boundaries.end())) {
-    context.Fail(fmt::format("boundaries [{}] do not rise", fmt::join(boundaries, ", ")));
+    context.Fail(
+        fmt::format("boundaries [{}] are not in increasing order", fmt::join(boundaries, ", ")));
   }
   FirstInputShape(context);
 }

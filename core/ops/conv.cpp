@@ -102,7 +102,7 @@ int64_t FlopsProduct(int64_t a, int64_t b) {
 void CheckDepthwiseStrides(const ShapeContext& c) {
   const auto& strides = c.node().Attr<std::vector<int64_t>>("strides");
   if (IsDepthwise(c) && strides[1] != strides[2]) {
-    c.Fail(fmt::format("strides are {}x{}, expected equal ones", strides[1], strides[2]));
+    c.Fail(fmt::format("strides are {}x{}, expected two equal numbers", strides[1], strides[2]));
   }
 }
 
@@ -132,7 +132,7 @@ Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter
   const bool fits =
       x.dim(3) == kUnknownDim || filter.dim(2) == kUnknownDim || x.dim(3) == filter.dim(2);
   if (!fits && !IsGrouped(c, x.dim(3), filter)) {
-    c.Fail(fmt::format("the image has {} channels ({}), the filter takes {} ({})", x.dim(3),
+    c.Fail(fmt::format("the image has {} channels ({}), but the filter takes {} ({})", x.dim(3),
                        x.Text(), filter.dim(2), filter.Text()));
   }
   const Windows windows = CheckedWindows(c, x, filter.dim(0), filter.dim(1));
@@ -143,7 +143,7 @@ Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter
 
 void CheckDy(const ShapeContext& c, const Shape& expected, const Shape& dy) {
   if (!Compatible(expected, dy)) {
-    c.Fail(fmt::format("the gradient is {}, the result {}", dy.Text(), expected.Text()));
+    c.Fail(fmt::format("the gradient is {}, but the result is {}", dy.Text(), expected.Text()));
   }
 }
 

@@ -42,8 +42,8 @@ void RunCumsum(const CumsumPlan& plan, const Task& task, const std::string& node
       plan.wide_axis ? *task.At<int64_t>(plan.axis) : *task.At<int32_t>(plan.axis);
   const int64_t axis = NormalAxis(given, plan.shape.rank());
   if (axis < 0 || axis >= plan.shape.rank()) {
-    throw Error(Code::kData, fmt::format("Cumsum '{}': axis {} is outside of rank {}", node, given,
-                                         plan.shape.rank()));
+    throw Error(Code::kData, fmt::format("Cumsum '{}': axis {} is out of range for rank {}", node,
+                                         given, plan.shape.rank()));
   }
   const int64_t size = plan.shape.dim(static_cast<int>(axis));
   int64_t inner = 1;

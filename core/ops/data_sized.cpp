@@ -13,8 +13,8 @@ BoundOp SizedByInputs(const Node& node, std::vector<int> inputs) {
                                  [&](int i) { return ConstantValue(node.input(i)).valid(); });
   bound.sizing_inputs = std::move(inputs);
   if (known) return bound;
-  bound.sized_by_values = "the sizes of its results follow from the values that it gets";
-  bound.hint = "a SavedModel evaluates and predicts with such ops, on one replica";
+  bound.sized_by_values = "the sizes of its results depend on the values of its inputs";
+  bound.hint = "only a SavedModel evaluates and predicts with such ops, on one replica";
   return bound;
 }
 
@@ -35,8 +35,8 @@ int64_t SharedRows(const ShapeContext& context, int first, int second) {
   const int64_t of_a = a.known_rank() && a.rank() > 0 ? a.dim(0) : kUnknownDim;
   const int64_t of_b = b.known_rank() && b.rank() > 0 ? b.dim(0) : kUnknownDim;
   if (of_a != kUnknownDim && of_b != kUnknownDim && of_a != of_b) {
-    context.Fail(fmt::format("inputs {} and {} have as many rows, found {} and {}", first, second,
-                             a.Text(), b.Text()));
+    context.Fail(fmt::format("inputs {} and {} must have the same number of rows, found {} and {}",
+                             first, second, a.Text(), b.Text()));
   }
   return of_a == kUnknownDim ? of_b : of_a;
 }

@@ -37,7 +37,7 @@ Shape ImageOf(const Node& node) {
 void DecodeImagesShape(ShapeContext& c) {
   const Node& node = c.node();
   if (node.inputs().size() != 1 || node.outputs() != 1) {
-    c.Fail("maps over other than one tensor: only the decoding of images is known");
+    c.Fail("maps over several tensors; only the decoding of images is supported");
   }
   NeedRank(c, c.Input(0), 1, "the files [N]");
   const auto& how = node.Attr<std::string>(kHow);
@@ -53,7 +53,7 @@ void DecodeImagesShape(ShapeContext& c) {
   }
   const DType dtype = node.output_dtype(0);
   if (dtype != (how == "nearest" ? DType::kUint8 : DType::kFloat)) {
-    c.Fail(fmt::format("gives {}, which is not what resizing by '{}' gives", NameOf(dtype), how));
+    c.Fail(fmt::format("gives {}, but resizing by '{}' does not", NameOf(dtype), how));
   }
   const int64_t images = c.Input(0).known_rank() ? c.Input(0).dim(0) : kUnknownDim;
   c.Output(0, {images, image.dim(0), image.dim(1), image.dim(2)});

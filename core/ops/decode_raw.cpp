@@ -75,11 +75,11 @@ void DecodeRawShape(ShapeContext& context) {
 BoundOp BindDecodeRaw(const Node& node) {
   const std::optional<int64_t> count = CountFromReaders(Value{const_cast<Node*>(&node), 0});
   if (!count) {
-    throw Error(Code::kUsage,
-                fmt::format("{} '{}': how many numbers a string holds is known only when it is "
-                            "read",
-                            node.type(), node.name()),
-                "a Reshape to known dimensions behind it says how many")
+    throw Error(
+        Code::kUsage,
+        fmt::format("{} '{}': the number of values in a string is known only when it is read",
+                    node.type(), node.name()),
+        "let a Reshape to known dimensions follow")
         .At(node.origin());
   }
   Attrs attrs = node.attrs();
@@ -88,7 +88,7 @@ BoundOp BindDecodeRaw(const Node& node) {
 }
 
 void PlanUncounted(PlanContext& context) {
-  Check(false, "'{}' is bound before it is planned", context.node().name());
+  Check(false, "'{}' must be bound before it is planned", context.node().name());
 }
 
 void PlanDecodeRaw(PlanContext& context) {

@@ -36,11 +36,11 @@ class Resolver {
       named += !Bit(masks_.ellipsis, i) && !Bit(masks_.new_axis, i) ? 1 : 0;
     }
     if (ellipses > 1) {
-      slice_.fault = fmt::format("{} ellipses, one at most", ellipses);
+      slice_.fault = fmt::format("found {} ellipses, expected at most one", ellipses);
       return slice_;
     }
     if (named > shape_.rank()) {
-      slice_.fault = fmt::format("{} positions for {}", named, shape_.Text());
+      slice_.fault = fmt::format("found {} positions for {}", named, shape_.Text());
       return slice_;
     }
     for (size_t i = 0; i < positions && slice_.fault.empty(); ++i) {
@@ -89,7 +89,7 @@ class Resolver {
     const int64_t at = begin < 0 && size != kUnknownDim ? begin + size : begin;
     if (size != kUnknownDim && (at < 0 || at >= size)) {
       slice_.fault =
-          fmt::format("index {} is outside of axis {} of {}", begin, Axis(), shape_.Text());
+          fmt::format("index {} is out of range for axis {} of {}", begin, Axis(), shape_.Text());
       return;
     }
     Push(at, 1, 1, true);

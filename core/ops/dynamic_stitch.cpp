@@ -35,7 +35,7 @@ int64_t ElementsBehind(const Shape& shape, const Shape& front) {
 }
 
 [[noreturn]] void FailInPartition(const Node& node, int64_t i, int64_t list, int64_t lists) {
-  FailInData(node, fmt::format("partitions[{}] is {}, outside of {} lists", i, list, lists));
+  FailInData(node, fmt::format("partitions[{}] is {}, out of range for {} lists", i, list, lists));
 }
 
 void DynamicPartitionShape(ShapeContext& context) {
@@ -43,7 +43,8 @@ void DynamicPartitionShape(ShapeContext& context) {
   const Shape& data = context.Input(0);
   const Shape& partitions = context.Input(1);
   if (!BeginsWith(data, partitions)) {
-    context.Fail(fmt::format("partitions {} do not begin data {}", partitions.Text(), data.Text()));
+    context.Fail(fmt::format("partitions {} are not the first axes of data {}", partitions.Text(),
+                             data.Text()));
   }
   std::vector<int64_t> counts(static_cast<size_t>(node.outputs()), kUnknownDim);
   if (const auto known = KnownIntegers(context, 1)) {
@@ -118,17 +119,17 @@ void DynamicStitchShape(ShapeContext& context) {
     const Shape& places = context.Input(i);
     const Shape& data = context.Input(lists + i);
     if (!BeginsWith(data, places)) {
-      context.Fail(
-          fmt::format("indices[{}] {} do not begin data[{}] {}", i, places.Text(), i, data.Text()));
+      context.Fail(fmt::format("indices[{}] {} are not the first axes of data[{}] {}", i,
+                               places.Text(), i, data.Text()));
     }
     const std::optional<Shape> both = MergeOf(row, RowsBehind(kUnknownDim, data, places));
-    if (!both) context.Fail(fmt::format("data[{}] {} has other rows", i, data.Text()));
+    if (!both) context.Fail(fmt::format("data[{}] {} has rows of another shape", i, data.Text()));
     row = *both;
     const auto known = KnownIntegers(context, i);
     for (size_t k = 0; known && k < known->size(); ++k) {
       const int64_t place = (*known)[k];
       if (place < 0 || place >= kMostSizedRows) {
-        FailInData(context.node(), fmt::format("indices[{}] names row {}, outside of 0 to {}", i,
+        FailInData(context.node(), fmt::format("indices[{}] names row {}, expected 0 to {}", i,
                                                place, kMostSizedRows - 1));
       }
       if (rows != kUnknownDim) rows = std::max(rows, place + 1);

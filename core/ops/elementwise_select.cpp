@@ -48,7 +48,7 @@ void SelectShape(ShapeContext& context) {
   const Shape& condition = context.Input(0);
   const std::optional<Shape> x = MergeOf(context.Input(1), context.Input(2));
   if (!x) {
-    context.Fail(fmt::format("chooses between values of one shape, found {} and {}",
+    context.Fail(fmt::format("chooses between values of the same shape, found {} and {}",
                              context.Input(1).Text(), context.Input(2).Text()));
   }
   const bool fits = !condition.known_rank() || condition.rank() == 0 || Compatible(condition, *x) ||

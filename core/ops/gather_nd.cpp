@@ -43,7 +43,7 @@ NdSlices NdSlicesOf(const Shape& whole, const Shape& indices) {
 
 // Checks that the last axis of the indices names axes that the tensor has.
 void CheckNdDepth(const ShapeContext& context, const Shape& whole, const Shape& indices) {
-  if (indices.rank() == 0) context.Fail("indices are a vector at least, found a number");
+  if (indices.rank() == 0) context.Fail("indices must be at least a vector, found a number");
   if (indices.dim(-1) != kUnknownDim && indices.dim(-1) > whole.rank()) {
     context.Fail(
         fmt::format("indices {} name more axes than {} has", indices.Text(), whole.Text()));
@@ -66,7 +66,7 @@ int64_t NdPlace(const NdSlices& slices, const Index* indices, int64_t i, const N
     const auto at = static_cast<int64_t>(indices[i * depth + axis]);
     const int64_t size = slices.outer[static_cast<size_t>(axis)];
     if (at < 0 || at >= size) [[unlikely]] {
-      FailInData(node, fmt::format("index {} of axis {} is outside of {}", at, axis,
+      FailInData(node, fmt::format("index {} of axis {} is out of range for {}", at, axis,
                                    Shape(slices.outer).Text()));
     }
     place = place * size + at;
@@ -159,7 +159,7 @@ void ScatterNdShape(ShapeContext& context) {
   const Shape whole = ShapeFromValue(context.node().input(2));
   NeedRank(context, context.Input(2), 1, "shape");
   if (whole.known_rank() && !IsCountable(whole)) {
-    FailInData(context.node(), fmt::format("the shape {} is no tensor's", whole.Text()));
+    FailInData(context.node(), fmt::format("no tensor can have the shape {}", whole.Text()));
   }
   context.Output(0, whole);
   if (!whole.known_rank() || !indices.known_rank()) return;

@@ -8,7 +8,7 @@ void LowerAlias(LowerContext& c) { c.Output(0, c.hlo().Reshape(c.Input(0), c.Out
 
 std::vector<int64_t> IntsOfInput(const LowerContext& c, int i) {
   const Tensor value = c.Constant(i);
-  if (!value.valid()) c.Fail(fmt::format("input {} must follow from constants and shapes", i));
+  if (!value.valid()) c.Fail(fmt::format("input {} must be known from constants and shapes", i));
   return IntsOf(value);
 }
 

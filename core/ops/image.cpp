@@ -101,7 +101,7 @@ void CheckProjective(const ShapeContext& c, const Shape& images, const Shape& tr
   const bool fits =
       rows == kUnknownDim || images.dim(0) == kUnknownDim || rows == 1 || rows == images.dim(0);
   if (!fits || (transforms.dim(1) != kUnknownDim && transforms.dim(1) != 8)) {
-    c.Fail(fmt::format("the transforms are {}, expected eight numbers for each image of {}",
+    c.Fail(fmt::format("the transforms are {}, expected eight numbers per image of {}",
                        transforms.Text(), images.Text()));
   }
 }

@@ -103,21 +103,21 @@ namespace {
 void NoPlan(PlanContext& /*context*/) {}
 
 void PlanUnbound(PlanContext& context) {
-  Check(false, "'{}' is bound before it is planned", context.node().name());
+  Check(false, "'{}' must be bound before it is planned", context.node().name());
 }
 
 void ImportShape(ShapeContext& context) {
   if (Compatible(context.Input(1), context.Input(2))) return;
-  context.Fail(
-      fmt::format("keys are {}, values {}", context.Input(1).Text(), context.Input(2).Text()));
+  context.Fail(fmt::format("keys are {}, but values are {}", context.Input(1).Text(),
+                           context.Input(2).Text()));
 }
 
 void CheckTableDType(const ShapeContext& context, const Node& table, const char* attr,
                      DType asked) {
   const DType held = table.Attr<DType>(attr);
   if (held == asked) return;
-  context.Fail(
-      fmt::format("the {} of '{}' is {}, not {}", attr, table.name(), NameOf(held), NameOf(asked)));
+  context.Fail(fmt::format("the {} of '{}' is {}, but the lookup needs {}", attr, table.name(),
+                           NameOf(held), NameOf(asked)));
 }
 
 void FindShape(ShapeContext& context) {
@@ -189,7 +189,7 @@ void DispatchKeys(const Node& node, Fn&& fn) {
     default:
       throw Error(
           Code::kUsage,
-          fmt::format("'{}': keys of tables are string, int64 or int32, not {}",
+          fmt::format("'{}': keys of tables must be string, int64 or int32, found {}",
                       node.input(0).node->name(), NameOf(node.Attr<Tensor>("table_keys").dtype())))
           .At(node.origin());
   }

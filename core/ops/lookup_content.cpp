@@ -63,13 +63,13 @@ Tensor NeedKnown(const Node& initializer, int input, std::string_view what) {
   Tensor known = KnownValues().Of(initializer.input(input));
   if (known.valid()) return known;
   Refuse(initializer, Code::kUsage,
-         fmt::format("its {}, '{}', are no constants", what, initializer.input(input).name()));
+         fmt::format("its {}, '{}', must be constants", what, initializer.input(input).name()));
 }
 
 std::string PathOf(const Node& initializer) {
   const Tensor path = NeedKnown(initializer, 1, "file's name");
   if (path.dtype() == DType::kString && path.elements() == 1) return std::string(path.strings()[0]);
-  Refuse(initializer, Code::kData, "its file's name is no string");
+  Refuse(initializer, Code::kData, "its file name is not a string");
 }
 
 // The lines of a file, told apart as keys and values.
@@ -82,10 +82,11 @@ class TextFile {
         value_{node.Attr<int64_t>("value_index"), table.Attr<DType>("value_dtype")} {
     for (const Side& side : {key_, value_}) {
       if (side.index < kWholeLine || (side.index == kLineNumber && side.dtype != DType::kInt64)) {
-        Fail(fmt::format("column {} gives no {}", side.index, NameOf(side.dtype)));
+        Fail(fmt::format("column {} cannot be {}", side.index, NameOf(side.dtype)));
       }
     }
-    if (node.Attr<std::string>("delimiter").size() != 1) Fail("the delimiter is no character");
+    if (node.Attr<std::string>("delimiter").size() != 1)
+      Fail("the delimiter must be one character");
   }
 
   TableContent Read() {
@@ -95,7 +96,7 @@ class TextFile {
       AddLine(line);
     }
     if (limit > lines_) {
-      Fail(fmt::format("vocab_size is {}, the file has {} lines", limit, lines_));
+      Fail(fmt::format("vocab_size is {}, but the file has {} lines", limit, lines_));
     }
     return {key_.Column(), value_.Column()};
   }
@@ -158,7 +159,8 @@ class TextFile {
       return;
     }
     const std::optional<int64_t> number = WholeNumber<int64_t>(text);
-    if (!number) Fail(fmt::format("line {}: \"{}\" is no {}", lines_, text, NameOf(side.dtype)));
+    if (!number)
+      Fail(fmt::format("line {}: \"{}\" is not a valid {}", lines_, text, NameOf(side.dtype)));
     side.numbers.push_back(*number);
   }
 
@@ -187,7 +189,7 @@ void CheckContentDType(const Node& initializer, std::string_view what, DType fou
                        DType expected) {
   if (found == expected) return;
   Refuse(initializer, Code::kUsage,
-         fmt::format("{} are {}, those of its table {}", what, NameOf(found), NameOf(expected)));
+         fmt::format("{} are {}, but the table has {}", what, NameOf(found), NameOf(expected)));
 }
 
 }  // namespace
@@ -197,7 +199,7 @@ TableContent ContentOf(const Node& lookup) {
   const Node& table = *handle.node;
   if (table.type() != "HashTableV2") {
     Refuse(lookup, Code::kUsage,
-           fmt::format("'{}' ({}) is no table's handle", table.name(), table.type()));
+           fmt::format("'{}' ({}) is not the handle of a table", table.name(), table.type()));
   }
   const Node* const initializer = FindTableInitializer(handle);
   if (initializer == nullptr) {

@@ -100,8 +100,9 @@ class Parser {
   std::vector<std::string> Checked(std::vector<std::string> keys, int features,
                                    std::string_view kind) const {
     if (static_cast<int>(keys.size()) == features) return keys;
-    if (keys.empty()) Refuse(*node_, fmt::format("its {}_keys are no constant", kind));
-    Refuse(*node_, fmt::format("{} {}_keys for {} {} features", keys.size(), kind, features, kind));
+    if (keys.empty()) Refuse(*node_, fmt::format("its {}_keys must be constant", kind));
+    Refuse(*node_,
+           fmt::format("found {} {}_keys for {} {} features", keys.size(), kind, features, kind));
   }
 
   void AddSparse(PlanContext& context, const ParseLayout& layout) {

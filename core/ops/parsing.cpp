@@ -109,23 +109,24 @@ void CheckDense(const ShapeContext& context, const ParseLayout& layout) {
   const Node& node = context.node();
   const auto& shapes = node.Attr<std::vector<Shape>>("dense_shapes");
   if (static_cast<int>(shapes.size()) != layout.dense) {
-    context.Fail(fmt::format("{} dense_shapes for {} dense features", shapes.size(), layout.dense));
+    context.Fail(
+        fmt::format("found {} dense_shapes for {} dense features", shapes.size(), layout.dense));
   }
   const size_t types = node.Attr<std::vector<DType>>("sparse_types").size();
   if (layout.sparse < 0 || types != static_cast<size_t>(layout.sparse)) {
-    context.Fail(fmt::format("{} sparse_types for {} sparse features", types, layout.sparse));
+    context.Fail(fmt::format("found {} sparse_types for {} sparse features", types, layout.sparse));
   }
   const int given = context.inputs() - layout.first_default();
   if (given != layout.dense) {
-    context.Fail(fmt::format("{} dense_defaults for {} dense features", given, layout.dense));
+    context.Fail(fmt::format("found {} dense_defaults for {} dense features", given, layout.dense));
   }
   for (int i = 0; i < layout.dense; ++i) {
     const Shape& shape = shapes[static_cast<size_t>(i)];
     const Shape& value = context.Input(layout.first_default() + i);
     if (!shape.fully_known() || !value.fully_known() || value.elements() == 0) continue;
     if (value != shape) {
-      context.Fail(fmt::format("dense_defaults[{}] is {}, dense_shapes[{}] is {}", i, value.Text(),
-                               i, shape.Text()));
+      context.Fail(fmt::format("dense_defaults[{}] is {}, but dense_shapes[{}] is {}", i,
+                               value.Text(), i, shape.Text()));
     }
   }
 }
@@ -170,21 +171,20 @@ BoundOp BindParseExample(const Node& node) {
   const ParseLayout layout(node);
   const auto refuse = [&](const std::string& what) {
     throw Error(Code::kUsage, fmt::format("{} '{}': {}", node.type(), node.name(), what),
-                "FixedLenFeature of a known shape runs everywhere")
+                "use a FixedLenFeature of a known shape")
         .At(node.origin());
   };
-  if (layout.ragged > 0) refuse("ragged features are of no fixed size");
+  if (layout.ragged > 0) refuse("ragged features have no fixed size");
   for (const Shape& shape : node.Attr<std::vector<Shape>>("dense_shapes")) {
     if (!shape.fully_known()) {
-      refuse(fmt::format("a dense feature of shape {} is of no fixed size", shape.Text()));
+      refuse(fmt::format("a dense feature of shape {} has no fixed size", shape.Text()));
     }
   }
   if (layout.sparse == 0) return {node.type(), node.attrs()};
-  return {
-      .op = {},
-      .attrs = {},
-      .sized_by_values = "the sizes of sparse features (VarLenFeature) follow from the examples",
-      .hint = "FixedLenFeature of a known shape runs everywhere"};
+  return {.op = {},
+          .attrs = {},
+          .sized_by_values = "the sizes of sparse features (VarLenFeature) depend on the examples",
+          .hint = "use a FixedLenFeature of a known shape"};
 }
 
 const OpDef kParsingOps[] = {

@@ -56,7 +56,7 @@ void PoolShapes(ShapeContext& c) { c.Output(0, PoolResultShape(c, c.Input(0))); 
 
 void CheckResult(const ShapeContext& c, const Shape& expected, const Shape& found) {
   if (!Compatible(expected, found)) {
-    c.Fail(fmt::format("the image gives {}, found {}", expected.Text(), found.Text()));
+    c.Fail(fmt::format("the result for the image is {}, found {}", expected.Text(), found.Text()));
   }
 }
 

@@ -123,7 +123,7 @@ void PlanIntegersOf(PlanContext& context) {
     const T maxval = *task.At<T>(high);
     if (minval >= maxval) {
       throw Error(Code::kData,
-                  fmt::format("RandomUniformInt '{}': minval {} is not below maxval {}", name,
+                  fmt::format("RandomUniformInt '{}': minval {} is not less than maxval {}", name,
                               minval, maxval));
     }
     RandomIntegers(slice(task), minval, maxval, task.At<T>(out));

@@ -36,7 +36,8 @@ void SegmentShape(ShapeContext& context) {
   const Shape front(
       std::vector<int64_t>(data.dims().begin(), data.dims().begin() + static_cast<long>(split)));
   if (!Compatible(front, ids)) {
-    context.Fail(fmt::format("segment_ids {} do not begin data {}", ids.Text(), data.Text()));
+    context.Fail(
+        fmt::format("segment_ids {} are not the first axes of data {}", ids.Text(), data.Text()));
   }
   const int64_t segments = rows.valid() ? OneNumber(context, rows, "num_segments") : kUnknownDim;
   if (rows.valid() && segments < 0) context.Fail(fmt::format("num_segments is {}", segments));
@@ -64,8 +65,9 @@ void SumSegments(const T* data, const Index* ids, int64_t count, int64_t inner, 
     const auto row = static_cast<int64_t>(ids[i]);
     if (row < 0) continue;
     if (row >= rows) {
-      throw Error(Code::kData, fmt::format("UnsortedSegmentSum '{}': id {} is outside of {} rows",
-                                           node, row, rows));
+      throw Error(Code::kData,
+                  fmt::format("UnsortedSegmentSum '{}': id {} is out of range for {} rows", node,
+                              row, rows));
     }
     Wide* const sum = sums + row * inner;
     for (int64_t k = 0; k < inner; ++k) sum[k] += ConvertTo<Wide>(data[k]);

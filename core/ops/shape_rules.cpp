@@ -28,7 +28,7 @@ void SameInputsShape(ShapeContext& context) {
   for (int i = 1; i < context.inputs(); ++i) {
     const std::optional<Shape> both = MergeOf(result, context.Input(i));
     if (!both) {
-      context.Fail(fmt::format("inputs have one shape, found {} and {}", result.Text(),
+      context.Fail(fmt::format("inputs must have the same shape, found {} and {}", result.Text(),
                                context.Input(i).Text()));
     }
     result = *both;
@@ -73,20 +73,20 @@ std::optional<Shape> MergeOf(const Shape& a, const Shape& b) {
 
 int64_t AxisIn(const ShapeContext& context, int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank) {
-    context.Fail(fmt::format("axis {} is outside of rank {}", axis, rank));
+    context.Fail(fmt::format("axis {} is out of range for rank {}", axis, rank));
   }
   return NormalAxis(axis, rank);
 }
 
 void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const char* what) {
   if (shape.known_rank() && shape.rank() != rank) {
-    context.Fail(fmt::format("{} has rank {}, found {}", what, rank, shape.Text()));
+    context.Fail(fmt::format("{} must have rank {}, found {}", what, rank, shape.Text()));
   }
 }
 
 int64_t OneNumber(const ShapeContext& context, const Tensor& value, const char* what) {
   if (value.elements() != 1) {
-    context.Fail(fmt::format("{} is one number, found {}", what, value.shape().Text()));
+    context.Fail(fmt::format("{} must be one number, found {}", what, value.shape().Text()));
   }
   return IntsOf(value)[0];
 }
@@ -194,8 +194,9 @@ Shape SizesFromInput(const ShapeContext& context, int i) {
 
 void NeedInGraph(const GradContext& c, bool known, std::string_view what) {
   if (known) return;
-  throw Error(Code::kUsage, fmt::format("{} '{}': its gradient needs {}, which only a run tells",
-                                        c.node().type(), c.node().name(), what))
+  throw Error(Code::kUsage,
+              fmt::format("{} '{}': its gradient needs {}, which the graph does not determine",
+                          c.node().type(), c.node().name(), what))
       .At(c.node().origin());
 }
 

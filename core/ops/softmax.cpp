@@ -53,7 +53,7 @@ void SparseLossShape(ShapeContext& c) {
   Shape logits = c.Input(0).known_rank() ? c.Input(0) : Shape({kUnknownDim, kUnknownDim});
   const auto rows = MergeOf({logits.dim(0)}, c.Input(1));
   if (!rows) {
-    c.Fail(fmt::format("logits are {}, labels {}: the number of rows differs", logits.Text(),
+    c.Fail(fmt::format("logits are {} and labels {}: the number of rows differs", logits.Text(),
                        c.Input(1).Text()));
   }
   logits.set_dim(0, rows->dim(0));
@@ -65,13 +65,13 @@ void LossShape(ShapeContext& c) {
   for (const int i : {0, 1}) NeedRank(c, c.Input(i), 2, i == 0 ? "logits [N, K]" : "labels [N, K]");
   const auto merged = BroadcastOf(c.Input(0), c.Input(1));
   if (!merged) {
-    c.Fail(fmt::format("logits are {}, labels {}", c.Input(0).Text(), c.Input(1).Text()));
+    c.Fail(fmt::format("logits are {} and labels {}", c.Input(0).Text(), c.Input(1).Text()));
   }
   const Shape both = merged->known_rank() ? *merged : Shape({kUnknownDim, kUnknownDim});
   for (const int i : {0, 1}) {
     const Shape& shape = c.Input(i);
     if (shape.known_rank() && !Compatible({shape.dim(1)}, {both.dim(1)})) {
-      c.Fail(fmt::format("logits are {}, labels {}: the number of classes differs",
+      c.Fail(fmt::format("logits are {} and labels {}: the number of classes differs",
                          c.Input(0).Text(), c.Input(1).Text()));
     }
   }

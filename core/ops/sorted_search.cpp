@@ -20,7 +20,7 @@ void BoundShape(ShapeContext& context) {
   const Shape& values = context.Input(1);
   if (lists.known_rank() && values.known_rank() && lists.dim(0) != values.dim(0) &&
       lists.dim(0) != kUnknownDim && values.dim(0) != kUnknownDim) {
-    context.Fail(fmt::format("{} lists for {} lists of values", lists.dim(0), values.dim(0)));
+    context.Fail(fmt::format("found {} lists for {} lists of values", lists.dim(0), values.dim(0)));
   }
   context.Output(0, values);
 }

@@ -32,12 +32,14 @@ int64_t CountSegments(const Node& node, const std::vector<int64_t>& ids) {
   for (size_t i = 0; i < ids.size(); ++i) {
     const int64_t before = i == 0 ? 0 : ids[i - 1];
     if (ids[i] < before) {
-      FailInData(node, fmt::format("segment id {} is {}, after {}: ids are sorted, from 0", i,
-                                   ids[i], before));
+      FailInData(node,
+                 fmt::format("segment id {} is {}, after {}: ids must be sorted and start at 0", i,
+                             ids[i], before));
     }
   }
   const int64_t count = ids.empty() ? 0 : ids.back() + 1;
-  if (count > kMostSizedRows) FailInData(node, fmt::format("segment ids go up to {}", count - 1));
+  if (count > kMostSizedRows)
+    FailInData(node, fmt::format("segment id {} is too large", count - 1));
   return count;
 }
 
@@ -50,7 +52,7 @@ int64_t SegmentsOf(ShapeContext& context) {
   if (!given.valid()) return kUnknownDim;
   const int64_t count = OneNumber(context, given, "num_segments");
   if (count < 0 || count > kMostSizedRows || segments > count) {
-    FailInData(node, fmt::format("num_segments is {}, segment ids go up to {}", count,
+    FailInData(node, fmt::format("num_segments is {}, but segment ids go up to {}", count,
                                  std::max<int64_t>(segments - 1, 0)));
   }
   return count;
@@ -64,7 +66,7 @@ void SortedSegmentShape(ShapeContext& context) {
   const int64_t segments = SegmentsOf(context);
   const Shape& data = context.Input(0);
   if (!data.known_rank()) return context.Output(0, Shape::UnknownRank());
-  if (data.rank() == 0) context.Fail("data are rows, found a number");
+  if (data.rank() == 0) context.Fail("data must have rows, found a number");
   Shape shape = data;
   shape.set_dim(0, segments);
   context.Output(0, shape);

@@ -40,7 +40,7 @@ Value CrossedRows(Value crosses, const std::vector<Value>& dense) {
 
 Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets, uint64_t hash_key,
                         std::string_view name) {
-  Check(!dense.empty(), "a cross of nothing");
+  Check(!dense.empty(), "a cross needs an input");
   Graph& graph = dense.front().graph();
   const NameScope scope(graph, name.empty() ? "SparseCross" : name);
   std::vector<DType> types;
@@ -73,8 +73,8 @@ void CheckCount(const ShapeContext& context, int64_t batch, const std::vector<in
   std::vector<std::string> lists;
   for (const int64_t width : widths) lists.push_back(std::to_string(width));
   context.Fail(
-      fmt::format("a batch of {} rows with lists of {} values makes more than {} crosses; "
-                  "fewer keys, shorter lists or a smaller batch make fewer",
+      fmt::format("a batch of {} rows with lists of {} values gives more than {} crosses; use "
+                  "fewer keys, shorter lists or a smaller batch",
                   batch == kUnknownDim ? "any" : std::to_string(batch), Join(lists, " x "), kMost));
 }
 
@@ -86,8 +86,9 @@ std::vector<int64_t> ValuesOfRows(const Node& node, const int64_t* indices, int6
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = indices[i * rank];
     if (row < before || row >= rows) {
-      FailInData(node, fmt::format("index {} is of row {}, after row {} of {}: indices are sorted",
-                                   i, row, before, rows));
+      FailInData(node, fmt::format(
+                           "index {} belongs to row {}, after row {} of {}: indices must be sorted",
+                           i, row, before, rows));
     }
     ++counts[static_cast<size_t>(row)];
     before = row;
@@ -126,7 +127,7 @@ int64_t CountSparseCrosses(const ShapeContext& context, int64_t batch,
   }
   int64_t all = 0;
   for (const int64_t of_row : crosses) all = std::min(all + std::min(of_row, kMost + 1), kMost + 1);
-  if (all > kMost) FailInData(context.node(), fmt::format("makes more than {} crosses", kMost));
+  if (all > kMost) FailInData(context.node(), fmt::format("gives more than {} crosses", kMost));
   return all;
 }
 
@@ -141,13 +142,14 @@ int64_t CheckSparse(const ShapeContext& context) {
     NeedRank(context, context.Input(sparse + i), 1, "values");
     (void)SharedRows(context, i, sparse + i);
     if (context.Input(i).known_rank() && context.Input(i).dim(1) == 0) {
-      context.Fail("indices without rows");
+      context.Fail("indices have no rows");
     }
     const auto shape = KnownIntegers(context, 2 * sparse + i);
     if (!shape) continue;
     const int64_t rows = SparseBatch(node, *shape);
     if (batch != kUnknownDim && rows != batch) {
-      context.Fail(fmt::format("crosses inputs of as many rows, found {} and {}", batch, rows));
+      context.Fail(
+          fmt::format("crosses inputs with the same number of rows, found {} and {}", batch, rows));
     }
     batch = rows;
   }
@@ -172,7 +174,7 @@ void SparseCrossShape(ShapeContext& context) {
   const bool has_sparse = sparse > 0;
   const size_t types = node.Attr<std::vector<DType>>("sparse_types").size();
   if (types != static_cast<size_t>(sparse) || context.inputs() != 3 * sparse + dense) {
-    context.Fail(fmt::format("{} sparse_types for {} sparse inputs", types, sparse));
+    context.Fail(fmt::format("found {} sparse_types for {} sparse inputs", types, sparse));
   }
   const int64_t sparse_batch = CheckSparse(context);
   bool known = !has_sparse;
@@ -187,7 +189,8 @@ void SparseCrossShape(ShapeContext& context) {
     }
     const int64_t rows = x.dim(0);
     if (rows != kUnknownDim && batch != kUnknownDim && rows != batch) {
-      context.Fail(fmt::format("crosses inputs of as many rows, found {} and {}", batch, rows));
+      context.Fail(
+          fmt::format("crosses inputs with the same number of rows, found {} and {}", batch, rows));
     }
     if (rows != kUnknownDim) batch = rows;
     known = known && x.dim(1) != kUnknownDim;
@@ -228,7 +231,7 @@ class Column {
       : values_(context.Input(sparse + i)),
         strings_(context.InputDType(sparse + i) == DType::kString) {
     const Tensor indices = context.Constant(i);
-    Check(indices.valid(), "'{}' is bound before it is planned", context.node().name());
+    Check(indices.valid(), "'{}' must be bound before it is planned", context.node().name());
     const std::vector<int64_t> counts =
         ValuesOfRows(context.node(), indices.data<int64_t>(), indices.shape().dim(0),
                      indices.shape().dim(1), rows);
@@ -261,8 +264,8 @@ class Crosser {
  public:
   explicit Crosser(PlanContext& context) {
     const Node& node = context.node();
-    if (!context.Attr<bool>("hashed_output")) Refuse(node, "gives hashed crosses only");
-    if (context.inputs() == 0) Refuse(node, "there is nothing to cross");
+    if (!context.Attr<bool>("hashed_output")) Refuse(node, "supports only hashed crosses");
+    if (context.inputs() == 0) Refuse(node, "has no inputs to cross");
     const auto sparse = static_cast<int>(context.Attr<int64_t>("N"));
     is_dense_ = sparse == 0;
     batch_ = is_dense_ ? context.InputShape(0).dim(0)
@@ -308,9 +311,9 @@ class Crosser {
     for (const Column& column : columns_) {
       if (!empty && column.width() > kMost / batch_ / each_) {
         Refuse(node,
-               fmt::format("{} rows with lists of {} values make more than {} crosses", batch_,
+               fmt::format("{} rows with lists of {} values give more than {} crosses", batch_,
                            Join(widths, " x "), kMost),
-               "fewer keys, shorter lists or a smaller batch make fewer");
+               "use fewer keys, shorter lists or a smaller batch");
       }
       each_ *= column.width();
     }

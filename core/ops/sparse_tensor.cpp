@@ -42,7 +42,7 @@ class CheckedSizes {
     for (const int64_t size : sizes_) {
       if (size < 0) FailInData(node, fmt::format("a size of the dense shape is {}", size));
       if (__builtin_mul_overflow(elements_, size, &elements_)) {
-        FailInData(node, "the sizes of the dense shape multiply to more than an int64");
+        FailInData(node, "the product of the sizes of the dense shape exceeds int64");
       }
     }
   }
@@ -55,8 +55,8 @@ class CheckedSizes {
     int64_t place = 0;
     for (size_t axis = 0; axis < sizes_.size(); ++axis) {
       if (index[axis] < 0 || index[axis] >= sizes_[axis]) {
-        FailInData(*node_, fmt::format("index {} of axis {} is outside of {}", index[axis], axis,
-                                       Shape(sizes_).Text()));
+        FailInData(*node_, fmt::format("index {} of axis {} is out of range for {}", index[axis],
+                                       axis, Shape(sizes_).Text()));
       }
       place = place * sizes_[axis] + index[axis];
     }
@@ -83,12 +83,12 @@ CheckedSizes ReshapedSizes(const Node& node, const CheckedSizes& from,
   if (open != wanted.end()) {
     *open = 1;
     const int64_t others = CheckedSizes(node, wanted).elements();
-    if (others == 0) FailInData(node, "the size that is -1 cannot be worked out beside a size 0");
+    if (others == 0) FailInData(node, "the size -1 cannot be inferred next to a size of 0");
     *open = from.elements() / others;
   }
   CheckedSizes to(node, std::move(wanted));
   if (to.elements() != from.elements()) {
-    FailInData(node, fmt::format("{} has {} elements, {} has {}", Shape(from.sizes()).Text(),
+    FailInData(node, fmt::format("{} has {} elements, but {} has {}", Shape(from.sizes()).Text(),
                                  from.elements(), Shape(to.sizes()).Text(), to.elements()));
   }
   return to;
@@ -140,13 +140,14 @@ FilledEntries FillRowsOf(const Node& node, const int64_t* indices, int64_t count
                          int64_t rows) {
   if (rows < 0 || rows > kMostSizedRows) {
     FailInData(node,
-               fmt::format("a dense shape of {} rows; it fills 0 to {}", rows, kMostSizedRows));
+               fmt::format("the dense shape has {} rows, expected 0 to {}", rows, kMostSizedRows));
   }
   FilledEntries filled{std::vector<int64_t>(static_cast<size_t>(rows) + 1), {}};
   for (int64_t i = 0; i < count; ++i) {
     const int64_t row = indices[i * rank];
     if (row < 0 || row >= rows) {
-      FailInData(node, fmt::format("index {} is of row {}, outside of {} rows", i, row, rows));
+      FailInData(node,
+                 fmt::format("index {} belongs to row {}, out of range for {} rows", i, row, rows));
     }
     ++filled.begins[static_cast<size_t>(row) + 1];
   }
@@ -162,7 +163,7 @@ void FillEmptyRowsShape(ShapeContext& context) {
   const int64_t rank = SparseRank(context, 0, 2);
   NeedRank(context, context.Input(1), 1, "values");
   NeedRank(context, context.Input(3), 0, "default_value");
-  if (rank == 0) context.Fail("a dense shape without rows");
+  if (rank == 0) context.Fail("the dense shape has no rows");
   const int64_t given = SharedRows(context, 0, 1);
   const Tensor indices = context.Constant(0);
   const auto shape = KnownIntegers(context, 2);
@@ -261,13 +262,13 @@ struct SparsePart {
 SparsePart PartOfSparse(const Node& node, const std::vector<int64_t>& whole,
                         std::vector<int64_t> start, std::vector<int64_t> size) {
   if (start.size() != whole.size() || size.size() != whole.size()) {
-    FailInData(node, fmt::format("start and size have {} and {} numbers for {} axes", start.size(),
+    FailInData(node, fmt::format("start has {} numbers and size has {}, expected {}", start.size(),
                                  size.size(), whole.size()));
   }
   for (size_t axis = 0; axis < whole.size(); ++axis) {
     if (start[axis] < 0 || size[axis] < 0) {
-      FailInData(node, fmt::format("axis {} starts at {} and has {}; both are at least 0", axis,
-                                   start[axis], size[axis]));
+      FailInData(node, fmt::format("axis {} starts at {} and has size {}; both must be at least 0",
+                                   axis, start[axis], size[axis]));
     }
     const int64_t left = std::max<int64_t>(whole[axis], 0) - start[axis];
     size[axis] = std::max<int64_t>(0, std::min(size[axis], left));

@@ -40,7 +40,7 @@ class Scatter {
     const int64_t width = indices.rank() == 2 ? indices.dim(1) : 1;
     if (indices.rank() > 2 || width != shape_.rank()) {
       Refuse(Code::kUsage,
-             fmt::format("indices {} are not those of a {}", indices.Text(), shape_.Text()));
+             fmt::format("indices {} do not fit a {}", indices.Text(), shape_.Text()));
     }
     count_ = indices.rank() == 0 ? 1 : indices.dim(0);
     if (!one_value_ && context.InputShape(2).elements() != count_) {
@@ -77,7 +77,7 @@ class Scatter {
       const int64_t k = i * shape_.rank() + d;
       const int64_t at = wide_ ? task.At<int64_t>(indices_)[k] : task.At<int32_t>(indices_)[k];
       if (at < 0 || at >= shape_.dim(d)) {
-        Refuse(Code::kData, fmt::format("index {} is outside of {}", i, shape_.Text()));
+        Refuse(Code::kData, fmt::format("index {} is out of range for {}", i, shape_.Text()));
       }
       place += at * strides_[static_cast<size_t>(d)];
     }

@@ -27,7 +27,7 @@ namespace {
 const Node& VariableNode(Value handle) {
   handle = BehindIdentities(handle);
   if (handle.node->type() != "VarHandleOp") {
-    throw Error(Code::kUsage, fmt::format("'{}' is no variable's handle", handle.name()))
+    throw Error(Code::kUsage, fmt::format("'{}' is not the handle of a variable", handle.name()))
         .At(handle.node->origin());
   }
   return *handle.node;
@@ -88,8 +88,8 @@ void CheckDType(const ShapeContext& context) {
   const DType found = context.node().Attr<DType>("dtype");
   const Value handle = context.node().input(0);
   if (found != VariableDType(handle)) {
-    context.Fail(fmt::format("'{}' is {}, not {}", handle.name(), NameOf(VariableDType(handle)),
-                             NameOf(found)));
+    context.Fail(fmt::format("'{}' is {}, expected {}", handle.name(),
+                             NameOf(VariableDType(handle)), NameOf(found)));
   }
 }
 
@@ -118,7 +118,7 @@ void AssignShape(ShapeContext& context) {
   CheckDType(context);
   const Shape& variable = VariableShape(context.node().input(0));
   if (!Compatible(variable, context.Input(1))) {
-    context.Fail(fmt::format("'{}' is {}, the value {}", context.node().input(0).name(),
+    context.Fail(fmt::format("'{}' is {}, but the value is {}", context.node().input(0).name(),
                              variable.Text(), context.Input(1).Text()));
   }
 }
@@ -153,7 +153,7 @@ void ResourceGatherShape(ShapeContext& context) {
   CheckDType(context);
   const Shape& variable = VariableShape(context.node().input(0));
   if (variable.rank() == 0) context.Fail("the variable is a scalar");
-  if (context.node().Attr<int64_t>("batch_dims") != 0) context.Fail("batch_dims is not 0");
+  if (context.node().Attr<int64_t>("batch_dims") != 0) context.Fail("batch_dims must be 0");
   const Shape& indices = context.Input(1);
   if (!indices.known_rank()) return context.Output(0, indices);
   std::vector<int64_t> dims = indices.dims();
@@ -218,7 +218,8 @@ class Indices {
   [[nodiscard]] int64_t At(const Task& task, int64_t i, int64_t lowest) const {
     const int64_t at = Index(task, i);
     if (at < lowest || at >= rows_) [[unlikely]] {
-      throw Error(Code::kData, fmt::format("{}: index {} is outside of {} rows", what_, at, rows_));
+      throw Error(Code::kData,
+                  fmt::format("{}: index {} is out of range for {} rows", what_, at, rows_));
     }
     return at;
   }
@@ -303,7 +304,7 @@ void ScatterShape(ShapeContext& context) {
   dims.insert(dims.end(), variable.dims().begin() + 1, variable.dims().end());
   if (!Compatible(Shape(dims), context.Input(2))) {
     context.Fail(
-        fmt::format("updates are {}, found {}", Shape(dims).Text(), context.Input(2).Text()));
+        fmt::format("updates must be {}, found {}", Shape(dims).Text(), context.Input(2).Text()));
   }
 }
 

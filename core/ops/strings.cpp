@@ -48,8 +48,8 @@ void AsStringShape(ShapeContext& context) {
     context.Fail(fmt::format("{} has no scientific or shortest form", NameOf(dtype)));
   }
   if (whole && node.Attr<int64_t>("precision") > -1) {
-    context.Fail(fmt::format("precision is {}, which {} does not have",
-                             node.Attr<int64_t>("precision"), NameOf(dtype)));
+    context.Fail(fmt::format("precision is {}, but {} has none", node.Attr<int64_t>("precision"),
+                             NameOf(dtype)));
   }
   FirstInputShape(context);
 }
@@ -84,7 +84,7 @@ class Printer {
     const char used = is_unsigned && (fill == '+' || fill == ' ') ? '\0' : fill;
     const auto* const formats = std::find_if(std::begin(kPrintFormats), std::end(kPrintFormats),
                                              [&](const PrintFormats& f) { return f.fill == used; });
-    Check(formats != std::end(kPrintFormats), "AsString fills with '{}'", fill);
+    Check(formats != std::end(kPrintFormats), "AsString cannot fill with '{}'", fill);
     whole_ = formats->whole;
     real_ = formats->fixed;
     if (node.Attr<bool>("shortest")) real_ = formats->shortest;

@@ -131,11 +131,11 @@ void SubstrShape(ShapeContext& context) {
   const Shape& position = context.Input(1);
   const Shape& length = context.Input(2);
   if (!Compatible(position, length)) {
-    context.Fail(fmt::format("pos is {}, len is {}", position.Text(), length.Text()));
+    context.Fail(fmt::format("pos is {}, but len is {}", position.Text(), length.Text()));
   }
   const bool known = position.known_rank() && x.known_rank();
   if (known && position.rank() != 0 && !Compatible(position, x)) {
-    context.Fail(fmt::format("pos is {} of texts {}", position.Text(), x.Text()));
+    context.Fail(fmt::format("pos is {}, but the strings are {}", position.Text(), x.Text()));
   }
   context.Output(0, x);
 }
@@ -183,7 +183,7 @@ void PlanSubstr(PlanContext& context) {
       const std::string_view text = task.At<std::string_view>(x)[i];
       const std::optional<size_t> byte = ByteOf(text, number(position, i), characters);
       if (!byte) {
-        throw Error(Code::kData, fmt::format("Substr '{}': position {} is outside of '{}'",
+        throw Error(Code::kData, fmt::format("Substr '{}': position {} is out of range for '{}'",
                                              node->name(), number(position, i), text))
             .At(node->origin());
       }
@@ -206,8 +206,7 @@ void StringJoinShape(ShapeContext& context) {
     }
     const std::optional<Shape> merged = MergeOf(joined, one);
     if (!merged) {
-      context.Fail(fmt::format("texts of {} and of {} do not stand beside each other",
-                               joined.Text(), one.Text()));
+      context.Fail(fmt::format("strings {} and {} do not broadcast", joined.Text(), one.Text()));
     }
     joined = *merged;
   }
@@ -306,8 +305,9 @@ void PlanNumbers(PlanContext& context) {
         number = WholeOf<T>(text);
       }
       if (!number) {
-        throw Error(Code::kData, fmt::format("StringToNumber '{}': '{}' is no {}", node->name(),
-                                             text, NameOf(node->Attr<DType>("out_type"))))
+        throw Error(Code::kData,
+                    fmt::format("StringToNumber '{}': '{}' is not a valid {}", node->name(), text,
+                                NameOf(node->Attr<DType>("out_type"))))
             .At(node->origin());
       }
       task.At<T>(y)[i] = *number;

@@ -19,10 +19,11 @@ void CheckSlot(const ShapeContext& context, int input) {
   const Value variable = context.node().input(0);
   if (VariableDType(slot) != context.node().Attr<DType>("T") ||
       VariableShape(slot) != VariableShape(variable)) {
-    context.Fail(fmt::format(
-        "'{}' is {} {}, '{}' is {} {}, the gradient {}", slot.name(), NameOf(VariableDType(slot)),
-        VariableShape(slot).Text(), variable.name(), NameOf(VariableDType(variable)),
-        VariableShape(variable).Text(), NameOf(context.node().Attr<DType>("T"))));
+    context.Fail(fmt::format("'{}' is {} {}, but '{}' is {} {} and the gradient {}", slot.name(),
+                             NameOf(VariableDType(slot)), VariableShape(slot).Text(),
+                             variable.name(), NameOf(VariableDType(variable)),
+                             VariableShape(variable).Text(),
+                             NameOf(context.node().Attr<DType>("T"))));
   }
 }
 
@@ -65,7 +66,8 @@ UpdateRows::UpdateRows(PlanContext& context)
 }
 
 void UpdateRows::Fail(int64_t row) const {
-  throw Error(Code::kData, fmt::format("{}: index {} is outside of {} rows", what_, row, rows_));
+  throw Error(Code::kData,
+              fmt::format("{}: index {} is out of range for {} rows", what_, row, rows_));
 }
 
 void UpdateShape(ShapeContext& context) {
@@ -79,7 +81,7 @@ void UpdateShape(ShapeContext& context) {
       const Shape expected =
           indices >= 0 ? RowsShape(context, indices) : VariableShape(node.input(0));
       if (!Compatible(expected, context.Input(i))) {
-        context.Fail(fmt::format("the gradient of '{}' is {}, found {}", node.input(0).name(),
+        context.Fail(fmt::format("the gradient of '{}' must be {}, found {}", node.input(0).name(),
                                  expected.Text(), context.Input(i).Text()));
       }
     } else if (i != indices) {

@@ -54,8 +54,8 @@ void CheckWindows(const ShapeContext& context) {
   const Node& node = context.node();
   const auto& format = node.Attr<std::string>("data_format");
   if (format != "NHWC") {
-    context.Fail(fmt::format(
-        "data_format is {}; images are NHWC here: move the channels to the last axis", format));
+    context.Fail(fmt::format("data_format is {}, expected NHWC: move the channels to the last axis",
+                             format));
   }
   for (const std::string_view name : {"strides", "dilations", "ksize"}) {
     CheckOverNhwc(context, name);
@@ -80,7 +80,7 @@ Windows WindowsOf(const Node& node, int64_t in_height, int64_t in_width, int64_t
 
 Windows CheckedWindows(const ShapeContext& context, const Shape& image, int64_t size_height,
                        int64_t size_width) {
-  if (std::max(size_height, size_width) > kMostStep) context.Fail("no window is as large");
+  if (std::max(size_height, size_width) > kMostStep) context.Fail("the window is too large");
   const Windows windows =
       WindowsOf(context.node(), image.dim(1), image.dim(2), size_height, size_width);
   if (windows.height.out == 0 || windows.width.out == 0) {

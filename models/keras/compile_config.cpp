@@ -131,7 +131,7 @@ KerasJson OptimizerJson(const nn::KerasOptimizer& optimizer) {
         config.erase("decay");
         if (decay != 0) {
           if (!config["learning_rate"].is_number()) {
-            throw NoWord{"decay beside a schedule of the learning rate"};
+            throw NoWord{"decay together with a schedule of the learning rate"};
           }
           config["learning_rate"] = ObjectOf("keras.optimizers.schedules", "InverseTimeDecay",
                                              {{"initial_learning_rate", config["learning_rate"]},

@@ -97,9 +97,8 @@ class KerasFileReader {
                std::string_view::npos) {
       ReadConfig();
     } else {
-      Fault(
-          "is no file of Keras",
-          "a .keras archive, an .h5 file of a model or of weights, or model.to_json() is expected");
+      Fault("is not a Keras file",
+            "expected a .keras archive, an .h5 file of a model or of weights, or model.to_json()");
     }
     return std::move(file_);
   }
@@ -132,7 +131,7 @@ class KerasFileReader {
     const ZipReader zip(file_.name_, bytes_, owner_);
     if (!zip.Has("config.json")) {
       Fault("is a zip archive without config.json",
-            "load_model() reads archives that model.save(\"NAME.keras\") wrote");
+            "load_model() reads archives that model.save(\"NAME.keras\") has written");
     }
     TakeConfig(ParseKerasJson(zip.Read("config.json").bytes, file_.name_ + ": config.json"));
     if (zip.Has("metadata.json")) {
@@ -143,9 +142,8 @@ class KerasFileReader {
       const std::string other = zip.Has("model.weights.npz")    ? "model.weights.npz"
                                 : zip.Has("model.weights.json") ? "sharded model.weights.json"
                                                                 : "";
-      Fault(other.empty()
-                ? "holds no weights: model.weights.h5 is missing"
-                : fmt::format("its weights are in {}; model.weights.h5 is expected", other),
+      Fault(other.empty() ? "contains no weights: model.weights.h5 is missing"
+                          : fmt::format("its weights are in {}, expected model.weights.h5", other),
             "save the model again with model.save(\"NAME.keras\")");
     }
     const ZipData weights = zip.Read(kWeights);
@@ -168,7 +166,7 @@ class KerasFileReader {
       ReadObjects(root);
     } else {
       Fault(
-          "is an HDF5 file, but not of Keras: it has neither model_config nor layer_names nor "
+          "is an HDF5 file but not from Keras: it has neither model_config nor layer_names nor "
           "layers");
     }
   }
@@ -181,7 +179,7 @@ class KerasFileReader {
           ParseKerasJson(OneString(root, "training_config"), file_.name_ + ": training_config");
     }
     const std::optional<Hdf5Object> weights = root.Find("model_weights");
-    if (!weights) Fault("holds no weights: the group model_weights is missing");
+    if (!weights) Fault("contains no weights: the group model_weights is missing");
     if (file_.keras_version_.empty()) file_.keras_version_ = OneString(*weights, "keras_version");
     ReadLayers(*weights);
     if (const std::optional<Hdf5Object> optimizer = root.Find("optimizer_weights")) {
@@ -196,7 +194,7 @@ class KerasFileReader {
     if (!found.is_object() || !found.contains("class_name") || !found["class_name"].is_string() ||
         !found.contains("config")) {
       throw Error(Code::kData, file_.config_place() +
-                                   ": a model is expected, {\"class_name\": ..., \"config\": ...}");
+                                   ": expected a model, {\"class_name\": ..., \"config\": ...}");
     }
     if (found.contains("compile_config")) file_.training_ = found["compile_config"];
   }
@@ -209,7 +207,7 @@ class KerasFileReader {
 
   void ReadLayers(const Hdf5Object& group) {
     if (file_.keras_version_.empty() || StartsWith(file_.keras_version_, "1.")) {
-      Fault("was written by Keras 1; Keras 2 and 3 are read",
+      Fault("was written by Keras 1, expected Keras 2 or 3",
             "load it in Keras 2 and save it again");
     }
     std::set<std::string> known;
@@ -220,7 +218,7 @@ class KerasFileReader {
                                              group.place(), Shown(layer)));
       }
       if (!known.insert(layer).second) {
-        throw Error(Code::kData, fmt::format("{}: layer \"{}\" is in layer_names twice",
+        throw Error(Code::kData, fmt::format("{}: layer \"{}\" occurs twice in layer_names",
                                              group.place(), Shown(layer)));
       }
       file_.layers_.push_back(Weights(layer, *object));
@@ -240,8 +238,8 @@ class KerasFileReader {
                                              Shown(name)));
       }
       if (!known.insert(name).second) {
-        throw Error(Code::kData,
-                    fmt::format("{}: \"{}\" is in weight_names twice", group.place(), Shown(name)));
+        throw Error(Code::kData, fmt::format("{}: \"{}\" occurs twice in weight_names",
+                                             group.place(), Shown(name)));
       }
       found.weights.emplace_back(name, *std::move(dataset));
     }
@@ -297,7 +295,7 @@ class KerasFileReader {
       const std::string name = std::to_string(i);
       std::optional<Hdf5Object> dataset = vars.Find(name);
       if (!dataset) {
-        throw Error(Code::kData, fmt::format("{}: holds {} variables, but none is called {}",
+        throw Error(Code::kData, fmt::format("{}: has {} variables, but none is called {}",
                                              vars.place(), count, name));
       }
       weights.emplace_back(name, *std::move(dataset));
@@ -308,7 +306,8 @@ class KerasFileReader {
   // Keras links a group once; one that holds itself would have no end.
   void Meet(const Hdf5Object& group, int depth) {
     if (depth > kMostDepth || !met_.insert(group.address()).second) {
-      throw Error(Code::kData, group.place() + ": damaged: it is in several groups, or in itself");
+      throw Error(Code::kData,
+                  group.place() + ": damaged: it is in several groups, or contains itself");
     }
   }
 
@@ -339,7 +338,7 @@ std::string_view NameOf(KerasFileKind kind) {
 KerasFile KerasFile::Open(const std::string& path) {
   if (IsKerasSavedModel(path)) return KerasFileReader(path, "", nullptr).ReadSaved();
   if (const auto kind = KindOfOther(path)) {
-    throw Error(Code::kData, fmt::format("{}: is {}; a file of Keras is expected", path, *kind));
+    throw Error(Code::kData, fmt::format("{}: is {}, expected a Keras file", path, *kind));
   }
   auto file = std::make_shared<const MappedFile>(path);
   return KerasFileReader(path, file->bytes(), file).Read();

@@ -24,7 +24,7 @@ class Parser {
   KerasJson Whole() {
     KerasJson value = Value(0);
     SkipSpace();
-    if (at_ != text_.size()) Fault("more follows behind its end");
+    if (at_ != text_.size()) Fault("text follows after its end");
     return value;
   }
 
@@ -110,9 +110,9 @@ class Parser {
       SkipSpace();
       if (Peek() != ':') Fault("a colon is expected");
       ++at_;
-      if (object.contains(key)) Fault("a key is there twice");
+      if (object.contains(key)) Fault("a key occurs twice");
       if (object.size() == kMostKeys)
-        Fault(fmt::format("an object of more than {} keys", kMostKeys));
+        Fault(fmt::format("an object with more than {} keys", kMostKeys));
       object.emplace(std::move(key), Value(depth + 1));
     } while (More('}'));
     return object;
@@ -125,7 +125,7 @@ class Parser {
       if (at_ == text_.size()) Fault("it ends within a string");
       const char c = text_[at_];
       if (c == '"') break;
-      if (static_cast<unsigned char>(c) < 0x20) Fault("a control character in a string");
+      if (static_cast<unsigned char>(c) < 0x20) Fault("a string contains a control character");
       ++at_;
       if (c == '\\') {
         Escape(out);
@@ -146,15 +146,15 @@ class Parser {
       out += kMeanings[letter];
       return;
     }
-    if (c != 'u') Fault("an escape that JSON does not have");
+    if (c != 'u') Fault("a string contains an invalid escape");
     uint32_t code = Hex();
     if (code >= 0xD800 && code < 0xDC00) {  // the first half of a pair
-      if (!TakeWord("\\u")) Fault("half of a character");
+      if (!TakeWord("\\u")) Fault("an incomplete surrogate pair");
       const uint32_t low = Hex();
-      if (low < 0xDC00 || low > 0xDFFF) Fault("half of a character");
+      if (low < 0xDC00 || low > 0xDFFF) Fault("an incomplete surrogate pair");
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     } else if (code >= 0xDC00 && code < 0xE000) {
-      Fault("half of a character");
+      Fault("an incomplete surrogate pair");
     }
     AppendUtf8(out, code);
   }

@@ -44,7 +44,7 @@ KerasWeight::KerasWeight(std::string name, const Hdf5Object& dataset)
       stored_(dataset.dtype()),
       read_([dataset] { return dataset.Read(); }) {
   if (!dataset.is_dataset()) {
-    throw Error(Code::kData, place() + ": is a group; a tensor is expected");
+    throw Error(Code::kData, place() + ": is a group, expected a tensor");
   }
   // Keras writes bfloat16, which HDF5 has not, as two bytes that an attribute explains.
   if (dataset.opaque()) {
@@ -53,7 +53,7 @@ KerasWeight::KerasWeight(std::string name, const Hdf5Object& dataset)
     stored_ = known ? DType::kBfloat16 : DType::kInvalid;
   }
   if (stored_ == DType::kInvalid) {
-    throw Error(Code::kData, place() + ": is of a type that no tensor has");
+    throw Error(Code::kData, place() + ": has a type that tensors cannot have");
   }
 }
 
@@ -65,7 +65,7 @@ KerasWeight::KerasWeight(std::string name, const std::shared_ptr<const BundleRea
       stored_(bundle->DTypeOf(key)),
       read_([bundle, key] { return bundle->Read(key); }) {
   if (stored_ == DType::kInvalid) {
-    throw Error(Code::kData, place() + ": is of a type that no tensor has");
+    throw Error(Code::kData, place() + ": has a type that tensors cannot have");
   }
 }
 

@@ -72,7 +72,7 @@ KerasJson JsonOf(std::variant<Ts...>& value) {
 
 [[noreturn]] void RefuseLayer(const Place& place, std::string_view type, std::string_view why) {
   throw Error(Code::kUsage, fmt::format("{}: {}", type, why),
-              "tpuest export without --format keras writes a SavedModel of any model")
+              "tpuest export without --format keras writes any model as a SavedModel")
       .At(place);
 }
 
@@ -87,7 +87,7 @@ Lookup WithEntries(Lookup lookup) {
       const auto number = WholeNumber<int64_t>(line);
       if (!number) {
         RefuseLayer(lookup.place, Lookup::kType,
-                    fmt::format("'{}' of {} is no integer", line, lookup.vocabulary_file));
+                    fmt::format("'{}' of {} is not an integer", line, lookup.vocabulary_file));
       }
       lookup.vocabulary.push_back(*number);
     }
@@ -102,16 +102,16 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
       [](auto copy) -> KerasLayerConfig {
         using T = decltype(copy);
         if constexpr (std::is_same_v<T, nn::SharedLayer> || std::is_same_v<T, nn::NestedModel>) {
-          RefuseLayer(copy.place, "layer", "is no layer of its own");
+          RefuseLayer(copy.place, "layer", "Keras has no such layer");
         } else if constexpr (std::is_same_v<T, nn::Lambda>) {
-          RefuseLayer(copy.place, T::kType, "Keras keeps such a layer as Python's code");
+          RefuseLayer(copy.place, T::kType, "Keras stores such a layer as Python code");
         } else if constexpr (!requires { T::kAliases; } || std::is_same_v<T, nn::Reverse> ||
                              std::is_same_v<T, nn::DotInteraction>) {
           RefuseLayer(copy.place, T::kType, "Keras has no such layer");
         } else {
           if constexpr (std::is_same_v<T, nn::LayerScale> ||
                         std::is_same_v<T, nn::StochasticDepth>) {
-            RefuseLayer(copy.place, T::kType, "it is tf.keras.applications', not Keras' own");
+            RefuseLayer(copy.place, T::kType, "it belongs to tf.keras.applications, not to Keras");
           }
           if constexpr (std::is_same_v<T, nn::ThresholdedReLU>) {
             RefuseLayer(copy.place, T::kType, "Keras 3 has no such layer");
@@ -123,14 +123,15 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
           }
           if constexpr (std::is_same_v<T, nn::Discretization>) {
             if (copy.output_mode != "int") {
-              RefuseLayer(copy.place, T::kType,
-                          "Keras 3 gives rows of one place for output_mode " + copy.output_mode);
+              RefuseLayer(
+                  copy.place, T::kType,
+                  "Keras 3 returns rows of one element for output_mode " + copy.output_mode);
             }
           }
           if constexpr (requires { copy.idf_weights; }) {
             if (copy.output_mode == "tf_idf") {
               RefuseLayer(copy.place, T::kType,
-                          "the weights of output_mode tf_idf are not written");
+                          "the weights of output_mode tf_idf cannot be written");
             }
             copy = WithEntries(copy);
           }
@@ -141,7 +142,7 @@ KerasLayerConfig KerasConfigOf(const nn::Layer& layer) {
           KerasJson& config = found.config;
           config.erase("name");
           if (config.contains("activation") && config["activation"] == "hard_sigmoid") {
-            RefuseLayer(copy.place, T::kType, "hard_sigmoid is another function in Keras 3");
+            RefuseLayer(copy.place, T::kType, "hard_sigmoid is a different function in Keras 3");
           }
           if (config.contains("padding") && config["padding"].is_string()) {
             auto padding = config["padding"].template get<std::string>();

@@ -123,7 +123,7 @@ class Matcher {
       RefuseMatch(fmt::format("{}: Layer count mismatch when loading weights from file. Model "
                               "expected {} layers, found {} saved layers.",
                               file_.name(), root_.layers.size(), groups.size()),
-                  "the model has other layers than the one that was saved");
+                  "the model's layers differ from those of the saved model");
     }
     const bool by_name =
         std::all_of(root_.layers.begin(), root_.layers.end(),
@@ -187,9 +187,9 @@ class Matcher {
     const bool fits_frozen = fits(frozen);
     const bool fits_trained = fits(trained);
     if (fits_frozen == fits_trained && frozen != trained) {
-      RefuseMatch(fmt::format("{}: the weights of '{}' have names that its layers do not have",
+      RefuseMatch(fmt::format("{}: the names of the weights of '{}' do not match its layers",
                               file_.name(), group.layer),
-                  "save them with the names that the layers have here");
+                  "save them with the names of the layers here");
     }
     const auto& order = fits_trained ? trained : frozen;
     for (size_t i = 0; i < order.size(); ++i) Match(*order[i], group.weights[i]);
@@ -254,7 +254,7 @@ class Matcher {
     size_t saved = models.size();
     for (const auto& [type, of_type] : by_type) saved += of_type.size();
     if (saved == model.layers.size()) return;
-    RefuseMatch(fmt::format("{}: the model has {} layers with weights{}, the file has {}",
+    RefuseMatch(fmt::format("{}: the model has {} layers with weights{}, but the file has {}",
                             file_.name(), model.layers.size(),
                             model.name.empty() ? "" : " in '" + model.name + "'", saved));
   }
@@ -274,7 +274,7 @@ class Matcher {
       if (!candidate->name.empty() && candidate->name == layer.name) return *candidate;
     }
     if (k < candidates.size()) return *candidates[k];
-    RefuseMatch(fmt::format("{}: there are no weights for layer '{}'", file_.name(), layer.name),
+    RefuseMatch(fmt::format("{}: has no weights for layer '{}'", file_.name(), layer.name),
                 layer.is_model ? ""
                                : fmt::format("the file has {} of its class, {}", candidates.size(),
                                              layer.type));
@@ -301,9 +301,9 @@ class Matcher {
 
   void Match(const Variable& variable, const KerasWeight& weight) {
     if (weight.shape() != variable.shape) {
-      RefuseMatch(fmt::format("{}: is {}, \"{}\" is {} in the model", weight.place(),
+      RefuseMatch(fmt::format("{}: is {}, but \"{}\" is {} in the model", weight.place(),
                               weight.shape().Text(), variable.name, variable.shape.Text()),
-                  "the model has other layers than the one that was saved");
+                  "the model's layers differ from those of the saved model");
     }
     matches_.push_back({&variable, weight});
   }
@@ -319,7 +319,7 @@ Tensor ValueOf(const KerasWeight& weight, const std::string& variable, DType dty
   if (value.dtype() == dtype) return value;
   const bool counts = dtype == DType::kInt64 && value.dtype() == DType::kInt32;
   if (!counts) {
-    RefuseMatch(fmt::format("{}: is {}, \"{}\" is {} in the model", weight.place(),
+    RefuseMatch(fmt::format("{}: is {}, but \"{}\" is {} in the model", weight.place(),
                             NameOf(value.dtype()), variable, NameOf(dtype)));
   }
   Tensor wide(DType::kInt64, value.shape());

@@ -60,7 +60,7 @@ std::optional<Fields> FieldsOf(std::string_view bytes) {
 std::map<std::string, std::string> MetadataOf(const std::string& place, std::string_view bytes) {
   std::map<std::string, std::string> metadata;
   const auto damaged = [&]() -> Error {
-    return {Code::kData, place + ": damaged: it is no message of Keras'", "save the model again"};
+    return {Code::kData, place + ": damaged: it is not a message of Keras", "save the model again"};
   };
   const std::optional<Fields> objects = FieldsOf(bytes);
   if (!objects) throw damaged();
@@ -89,7 +89,8 @@ class WeightsReader {
         bundle_(std::make_shared<const BundleReader>(JoinPath(folder, "variables/variables"))) {
     std::optional<ObjectGraph> objects = ReadObjectGraph(*bundle_);
     if (!objects) {
-      throw Error(Code::kCheckpoint, bundle_->prefix() + ": its variables belong to no objects");
+      throw Error(Code::kCheckpoint,
+                  bundle_->prefix() + ": its variables do not belong to objects");
     }
     objects_ = *std::move(objects);
   }
@@ -134,7 +135,7 @@ class WeightsReader {
   // Those of a layer, or of all layers of a model.
   void AddWeights(const Layer& layer, int depth, std::vector<KerasWeight>& weights) const {
     if (depth > kMostModels) {
-      throw Error(Code::kCheckpoint, bundle_->prefix() + ": damaged: a layer is in itself");
+      throw Error(Code::kCheckpoint, bundle_->prefix() + ": damaged: a layer contains itself");
     }
     const std::vector<Layer> inner = LayersOf(layer.node, layer.path);
     for (const Layer& each : inner) AddWeights(each, depth + 1, weights);
@@ -177,8 +178,9 @@ KerasSavedModel ReadKerasSavedModel(const std::string& folder) {
   if (root != metadata.end()) saved.model = ParseKerasJson(root->second, saved.place);
   const auto config = saved.model.is_object() ? saved.model.find("config") : saved.model.end();
   if (config == saved.model.end() || !config->is_object() || !config->contains("layers")) {
-    throw Error(Code::kData, saved.place + ": the model has no configuration of layers",
-                "a model of its own class is read as it was exported: model: {type: saved_model}");
+    throw Error(
+        Code::kData, saved.place + ": the model has no configuration of layers",
+        "export a model that is written as a class, and read that: model: {type: saved_model}");
   }
   saved.layers = WeightsReader(folder, saved.place, std::move(metadata)).Read();
   return saved;

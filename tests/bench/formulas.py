@@ -652,7 +652,7 @@ def spoilt(rng, text):
         (f"{text} and m", "truth"),
         (f"({text}) + [1.0, 2.0]", "shape"),
         (f"reshape({text}, [5, 5])", ""),
-        (f"n * 0.5 + {text}", "does not become int32"),
+        (f"n * 0.5 + {text}", "cannot be converted to int32"),
         (f"cast({text}, flaot32)", "did you mean"),
         (f"one_hot({text}, 3)", ""),
         (f"where({text}, m, c)", "bool"),

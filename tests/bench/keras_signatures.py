@@ -365,7 +365,7 @@ def saved_text(program, path):
     errors = output + errors
     text = job.read_text().replace(path.stem, "")
     notes = [line.replace(path.stem, "") for line in errors.splitlines() if "note:" in line]
-    unknown = [note for note in notes if "is not known here" in note]
+    unknown = [note for note in notes if "is not supported" in note]
     if unknown:
         return None, ("refused", re.sub(r"/\S*/", "", unknown[0]).strip())
     return (re.sub(r"#.*", "", text), "\n".join(notes)), None

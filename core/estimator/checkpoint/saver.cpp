@@ -94,12 +94,12 @@ void ReadBack(const std::string& prefix) {
     const BundleReader reader(prefix);
     const std::string data = LostShard(prefix);
     if (data.empty()) return;
-    throw Error(Code::kResource, fmt::format("{}: was written, and is not there", data));
+    throw Error(Code::kResource, fmt::format("{}: was written but does not exist", data));
   } catch (const Error& error) {
     throw Error(Code::kResource,
-                fmt::format("{}: does not come back from the mounted bucket as it was written: {}",
-                            prefix, error.message()),
-                "the checkpoints before it are still there");
+                fmt::format("{}: the mounted bucket does not return what was written: {}", prefix,
+                            error.message()),
+                "the earlier checkpoints still exist");
   }
 }
 

@@ -28,10 +28,11 @@ std::string Dims(const Shape& shape) {
 // The difference between a stored tensor and its variable, or "".
 std::string Difference(const Tensor& stored, const Variable& variable) {
   if (stored.shape() != variable.shape) {
-    return fmt::format("is {} here, {} in the graph", Dims(stored.shape()), Dims(variable.shape));
+    return fmt::format("is {} in the checkpoint, {} in the graph", Dims(stored.shape()),
+                       Dims(variable.shape));
   }
   if (stored.dtype() != variable.dtype) {
-    return fmt::format("is {} here, {} in the graph", NameOf(stored.dtype()),
+    return fmt::format("is {} in the checkpoint, {} in the graph", NameOf(stored.dtype()),
                        NameOf(variable.dtype));
   }
   return "";
@@ -56,19 +57,19 @@ bool IsSlotOfAny(const std::vector<std::string>& variables, std::string_view nam
 
 Fault MissingFault(const SavedState& saved, const Graph& graph,
                    const std::vector<std::string>& missing) {
-  Fault fault{fmt::format("{}: does not have {} of the graph's {} variables: {}; was the model or "
-                          "its optimizer changed?",
-                          BaseName(saved.prefix), missing.size(), graph.variables().size(),
-                          ListText(missing)),
-              "restore the job's options, or name another model_dir; warm_start_from takes up "
-              "trainable variables alone",
-              "",
-              {},
-              0};
+  Fault fault{
+      fmt::format(
+          "{}: lacks {} of the graph's {} variables: {}; was the model or its optimizer changed?",
+          BaseName(saved.prefix), missing.size(), graph.variables().size(), ListText(missing)),
+      "restore the job's options, or name another model_dir; warm_start_from takes only trainable "
+      "variables",
+      "",
+      {},
+      0};
   if (saved.objects) {
     fault.hint += fmt::format(
-        "; layers are looked for by name, then by place (layer_with_weights-0/kernel), and slots "
-        "by their word: this object-based checkpoint keeps {}",
+        "; layers are found by name, then by place (layer_with_weights-0/kernel), and slots by "
+        "name: this object-based checkpoint has {}",
         SlotsOfObjects(*saved.objects));
   }
   return fault;
@@ -114,10 +115,10 @@ std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
 void CheckIsWhole(const SavedState& saved, const Variable& variable, const std::string& source) {
   if (!saved.left.contains(RowValuesName(source))) return;
   throw Error(Code::kUsage,
-              fmt::format("{} has the rows of \"{}\" that were written, not all of {}",
+              fmt::format("{} has only the materialized rows of \"{}\", not all of {}",
                           BaseName(saved.prefix), source, Dims(variable.shape)),
-              fmt::format("with tpuest.embeddings.whole_table_bytes={} or more the next checkpoint "
-                          "has it whole",
+              fmt::format("set tpuest.embeddings.whole_table_bytes={} or more, and the next "
+                          "checkpoint contains all of it",
                           variable.shape.elements() * static_cast<int64_t>(sizeof(float))))
       .At(variable.handle.node->origin());
 }
@@ -126,9 +127,9 @@ void CheckIsWhole(const SavedState& saved, const Variable& variable, const std::
 Tensor JobsNumber(const Variable& variable, const Tensor& stored, const SavedState& saved,
                   Log* log) {
   Tensor own = ConstantValue(variable.initial_value);
-  Check(own.valid(), "\"{}\" is no constant", variable.name);
+  Check(own.valid(), "\"{}\" is not constant", variable.name);
   if (log != nullptr && own.AsDouble(0) != stored.AsDouble(0)) {
-    log->Info("{}: \"{}\" is {}, the job says {}: the job's is used", BaseName(saved.prefix),
+    log->Info("{}: \"{}\" is {}, but the job sets {}: using the job's", BaseName(saved.prefix),
               variable.name, *stored.data<float>(), *own.data<float>());
   }
   return own;
@@ -145,7 +146,7 @@ Tensor JobsNumber(const Variable& variable, const Tensor& stored, const SavedSta
       Code::kResource,
       fmt::format("out of memory for {} variables; the largest is \"{}\", {} {}", variables.size(),
                   largest->name, NameOf(largest->dtype), largest->shape.Text()),
-      "a smaller model needs less; tpuest plan tells how much")
+      "use a smaller model; tpuest plan shows how much memory it needs")
       .At(largest->handle.node->origin());
 }
 
@@ -161,7 +162,7 @@ void Initialize(Backend& backend, const Graph& graph, const std::vector<const Va
   for (size_t i = 0; i < variables.size(); ++i) {
     const Tensor& value = results.front().fetches[i].front();
     Check(value.shape() == variables[i]->shape && value.dtype() == variables[i]->dtype,
-          "\"{}\" starts with {}", variables[i]->name, value.shape().Text());
+          "the initial value of \"{}\" is {}", variables[i]->name, value.shape().Text());
     store.Set(variables[i]->name, value);
   }
 }

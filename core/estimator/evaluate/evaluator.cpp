@@ -18,7 +18,7 @@ namespace {
 
 [[noreturn]] void ThrowNoExamples() {
   throw Error(Code::kData, "the input of evaluate has no examples",
-              "look at its files, skip, take and filter");
+              "check its files, skip, take and filter");
 }
 
 // The local time in a format of strftime.

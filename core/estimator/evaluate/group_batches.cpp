@@ -22,10 +22,9 @@ Batch BatchAt(Infeed& infeed, const StreamPosition& after, Mode mode) {
     if (items.front().batch.after == after) return std::move(items.front().batch);
   }
   throw Error(Code::kData,
-              fmt::format("no batch of the {} ends at record {} of epoch {}, as one of process 0 "
-                          "does",
+              fmt::format("no batch of the {} ends at record {} of epoch {}, unlike in process 0",
                           Named(mode), after.records, after.epoch),
-              "all processes read the same input");
+              "all processes must read the same input");
 }
 
 }  // namespace
@@ -85,8 +84,8 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
     if (std::holds_alternative<EndBatchesOrder>(next)) break;
     if (AnswerOfRows(group, next, model.store())) continue;
     const auto* const order = std::get_if<BatchOrder>(&next);
-    Check(order != nullptr, "there is no such order between batches");
-    group.At(hosts::Activity::kInput);
+    Check(order != nullptr, "this order is not allowed between batches");
+    group.At(Phase::kInput);
     const Batch batch = BatchAt(infeed, order->after, mode);
     group.At(hosts::Activity::kStep);
     model.RunShare(batch);

@@ -117,8 +117,7 @@ class Verifier {
       }
     }
     context_.home.log.Info(
-        "Verified {} signatures on {} records: read back, they give what the "
-        "model gives",
+        "Verified {} signatures on {} records: the export gives the results of the model",
         result.signatures, records_);
     return result;
   }
@@ -220,7 +219,7 @@ class Verifier {
                                         [](float value) { return std::isfinite(value); });
       if (bad == values.end()) continue;
       throw Error(Code::kGate,
-                  fmt::format("{}: row {} of {} holds {}", saved.prefix, row,
+                  fmt::format("{}: row {} of {} contains {}", saved.prefix, row,
                               rows.table->variables()[static_cast<size_t>(rows.column)].name, *bad),
                   "this model diverged: export an older checkpoint, or train again");
     }
@@ -239,7 +238,7 @@ class Verifier {
       for (int64_t i = 0; i < value.elements(); ++i) {
         if (std::isfinite(value.AsDouble(i))) continue;
         throw Error(Code::kGate,
-                    fmt::format("{}: {} holds {} at element {}", saved.prefix, variable->name,
+                    fmt::format("{}: {} contains {} at element {}", saved.prefix, variable->name,
                                 value.AsDouble(i), i),
                     "this model diverged: export an older checkpoint, or train again");
       }
@@ -277,10 +276,8 @@ class Verifier {
         feeds.push_back(features_[batch].features.front());
       } else {
         throw Error(Code::kUsage,
-                    fmt::format("verify: no input gives what the signature takes as "
-                                "'{}'",
-                                key),
-                    fmt::format("a feature '{}', or {} with tf.Examples", key, kExamples));
+                    fmt::format("verify: no input provides '{}', which the signature takes", key),
+                    fmt::format("add a feature '{}', or {} with tf.Examples", key, kExamples));
       }
     }
     return feeds;
@@ -317,10 +314,11 @@ class Verifier {
     const std::string what = fmt::format("signature '{}' of the tags {}, output '{}'", key,
                                          Join(meta_graph.tags, ","), name);
     if (exported.dtype() != live.dtype() || exported.shape() != live.shape()) {
-      throw Error(Code::kGate,
-                  fmt::format("the export differs from the model: {} is {} {}, the model's {} {}",
-                              what, NameOf(exported.dtype()), exported.shape().Text(),
-                              NameOf(live.dtype()), live.shape().Text()));
+      throw Error(
+          Code::kGate,
+          fmt::format("the export differs from the model: {} is {} {}, but the model's is {} {}",
+                      what, NameOf(exported.dtype()), exported.shape().Text(), NameOf(live.dtype()),
+                      live.shape().Text()));
     }
     const std::optional<int64_t> at = FirstDifference(exported, live);
     if (!at) return;
@@ -333,7 +331,7 @@ class Verifier {
                     "live",
                     what, first_record + *at / std::max<int64_t>(per_row, 1),
                     ElementText(exported, *at), ElementText(live, *at)),
-        "unless a file was changed since, this is a bug in tpuest: please report it with the job");
+        "unless a file has changed, this is a bug in tpuest: please report it with the job");
   }
 
   SavedModel model_;

@@ -102,10 +102,10 @@ class BestExporter final : public Exporter {
     if (found != metrics.end()) return found->second;
     std::string names;
     for (const auto& [name, value] : metrics) names += (names.empty() ? "" : ", ") + name;
-    throw Error(
-        Code::kUsage,
-        fmt::format("current_eval_result cannot be empty or no {} is found in it.", metric),
-        fmt::format("BestExporter '{}' compares '{}'; there are: {}", name(), metric, names))
+    throw Error(Code::kUsage,
+                fmt::format("current_eval_result cannot be empty or no {} is found in it.", metric),
+                fmt::format("BestExporter '{}' compares '{}', but the metrics are: {}", name(),
+                            metric, names))
         .Key("eval_spec");
   }
 
@@ -152,7 +152,7 @@ void RemoveLaterExports(const std::string& model_dir, const std::string& name, i
   for (const std::string& path : ExportsIn(folder)) {
     const std::optional<int64_t> step = StepOfExport(path);
     if (!step || *step <= last_step) continue;
-    log.Info("{} is of step {}, past where this run goes on: it is removed", path, *step);
+    log.Info("Removing {} of step {}, which is after the step where this run resumes", path, *step);
     RemoveExport(path);
   }
   RemoveUnfinishedExports(folder);

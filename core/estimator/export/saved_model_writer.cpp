@@ -66,11 +66,11 @@ void AddSavedRows(const SavedState& saved, bool for_tpu, Graph& graph,
                   std::map<std::string, std::string>& restore_names) {
   for (const std::string& table : TablesSavedByRows(saved)) {
     if (for_tpu) {
-      throw Error(Code::kUsage,
-                  fmt::format("{} has of \"{}\" the rows of a table that were written, which are "
-                              "not looked up on a TPU",
-                              saved.prefix, table),
-                  "export_to_tpu: false")
+      throw Error(
+          Code::kUsage,
+          fmt::format("{} has only the materialized rows of \"{}\", which a TPU cannot look up",
+                      saved.prefix, table),
+          "export_to_tpu: false")
           .Key("export_to_tpu");
     }
     const std::string values = RowValuesName(table);
@@ -96,7 +96,8 @@ void AddSavedRows(const SavedState& saved, bool for_tpu, Graph& graph,
 ExportResult SavedModelWriter::Write(const ExportArgs& args) {
   CheckArgs(args);
   if (args.batch_config && context_.options.export_saved_model_api_version == 1) {
-    context_.home.log.Warning("batch_config is for API version 2, and this export is of version 1");
+    context_.home.log.Warning(
+        "batch_config requires API version 2, but this export is of version 1");
   }
   const SavedState saved = FindModel(args);
   const uint64_t seed = context_.Seed(saved.resume);
@@ -165,7 +166,7 @@ void SavedModelWriter::CheckArgs(const ExportArgs& args) const {
                         destination.find("..") != std::string::npos;
     if (leaves) {
       throw Error(Code::kUsage,
-                  fmt::format("assets_extra: '{}' is no path below assets.extra/", destination))
+                  fmt::format("assets_extra: '{}' is not a path below assets.extra/", destination))
           .Key("export.assets_extra");
     }
     if (!FileExists(source)) {
@@ -272,8 +273,8 @@ std::vector<NamedTensor> SavedModelWriter::Variables(const std::vector<Part>& pa
     // The last part's values stay.
     if (part.restore_names != parts.back().restore_names) {
       context_.home.log.Warning(
-          "An export has one value of each variable for all its modes: {} gets those of {}, where "
-          "moving averages are restored otherwise",
+          "An export has one value per variable for all its modes: {} gets those of {}, although "
+          "it would otherwise restore moving averages",
           part.tags.front(), parts.back().tags.front());
     }
     try {

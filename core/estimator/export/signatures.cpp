@@ -33,7 +33,7 @@ class SignatureBuilder {
                   "Multiple `export_outputs` were provided, but none of them are specified as the "
                   "default. Use`tf.saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY` to specify a "
                   "default.",
-                  "call one of them serving_default");
+                  "name one of them serving_default");
     }
     const ExportOutput only = outputs_.begin()->second;
     outputs_[kDefaultSignature] = only;
@@ -72,7 +72,7 @@ class SignatureBuilder {
       return;
     const ExportSignature signature = predict->second;
     signatures_.included[kDefaultSignature] = signature;
-    signatures_.note = "serving_default is the signature predict, since its own is excluded";
+    signatures_.note = "predict becomes serving_default, whose own signature is excluded";
   }
 
   std::map<std::string, ExportOutput> outputs_;

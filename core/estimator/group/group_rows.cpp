@@ -15,8 +15,9 @@ namespace {
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 const RowTable& TableOf(const VariableStore& store, const std::string& variable) {
-  const RowColumn* const rows = store.tables().Find(variable);
-  Check(rows != nullptr, "the chief asks for rows of {}, which has none here", variable);
+  const RowColumn* const rows = store.FindRows(variable);
+  Check(rows != nullptr, "the chief asks for rows of {}, which this process does not have",
+        variable);
   return *rows->table;
 }
 
@@ -130,7 +131,7 @@ void TakePieces(hosts::Group& group, RowTable& table) {
 
 std::vector<int64_t> GroupRows::Records(const std::string& table, RowRecords what, int64_t first,
                                         int64_t n) {
-  Check(group_.is_chief(), "a worker asks for rows of {} between steps", table);
+  Check(group_.is_chief(), "a worker asked for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
   GiveOrder(group_, RowRecordsOrder{.table = table, .what = what, .first = first, .count = n});
   std::vector<int64_t> all;
@@ -142,7 +143,7 @@ std::vector<int64_t> GroupRows::Records(const std::string& table, RowRecords wha
 }
 
 int64_t GroupRows::CountRecords(const std::string& table, RowRecords what) {
-  Check(group_.is_chief(), "a worker asks for rows of {} between steps", table);
+  Check(group_.is_chief(), "a worker asked for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
   GiveOrder(group_, CountLinesOrder{.table = table, .what = what});
   int64_t count = 0;
@@ -157,7 +158,7 @@ void GroupRows::ForgetChanges() { GiveOrder(group_, ForgetChangesOrder()); }
 
 std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_rows,
                                   std::span<const int64_t> rows, int64_t width, float* to) {
-  Check(group_.is_chief(), "a worker asks for rows of {} that it was not told before", variable);
+  Check(group_.is_chief(), "a worker asked for rows of {} that it did not announce", variable);
   struct Part {
     std::vector<int64_t> rows;
     std::vector<size_t> places;
@@ -230,8 +231,8 @@ void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store) {
   }
   MakeTables(graph, seeds, store);
   for (const auto& [name, seed] : seeds) {
-    const RowColumn* const rows = store.tables().Find(name);
-    Check(rows != nullptr, "{} is kept by rows in process 0, and not here", name);
+    const RowColumn* const rows = store.FindRows(name);
+    Check(rows != nullptr, "{} is kept by rows in process 0, but not here", name);
     rows->table->Deal(nullptr);
     TakePieces(group, *rows->table);
   }

@@ -103,8 +103,8 @@ void CheckEachCanRead(const std::vector<std::string>& files) {
     std::error_code ignored;
     if (!std::filesystem::exists(file, ignored)) continue;
     if (std::filesystem::is_regular_file(file, ignored)) continue;
-    throw Error(Code::kUsage, fmt::format("{}: is read by one process, not by several", file),
-                "a file is read by all");
+    throw Error(Code::kUsage, fmt::format("{}: only one process can read it, not several", file),
+                "use a file that all processes can read");
   }
 }
 

@@ -37,7 +37,7 @@ class OrderWriter : public MessageWriter {
     for (const auto& [name, value] : variables) Variable(name, value);
   }
   void Variable(const std::string& name, const Tensor& value) {
-    Check(value.dtype() != DType::kString, "variable {} has strings", name);
+    Check(value.dtype() != DType::kString, "variable {} contains strings", name);
     Text(name);
     Number(value.dtype());
     List(value.shape().dims());
@@ -63,7 +63,7 @@ class OrderReader : public MessageReader {
     const auto dtype = Number<DType>();
     Tensor value(dtype, Shape(List<int64_t>()));
     const std::string_view bytes = Text();
-    Check(bytes.size() == value.bytes(), "{} came with {} bytes", name, bytes.size());
+    Check(bytes.size() == value.bytes(), "{} arrived with {} bytes", name, bytes.size());
     if (!bytes.empty()) std::memcpy(value.raw(), bytes.data(), bytes.size());
     variables.emplace(name, std::move(value));
   }
@@ -254,7 +254,7 @@ TrainOrder Read(OrderReader& reader) {
     case OrderKind::kEnd:
       return EndOrder{.exit_code = reader.Number<int>()};
   }
-  Check(false, "there is no such order");
+  Check(false, "unknown order");
   return EndOrder();
 }
 
@@ -287,7 +287,7 @@ std::string FirstDifference(std::string_view here, std::string_view there) {
     }
     at += sizeof(uint64_t) + name.size() + sizeof(uint64_t);
   }
-  return "one that the other lacks";
+  return "that one of them lacks";
 }
 
 }  // namespace
@@ -316,10 +316,10 @@ void CompareVariables(hosts::Group& group, const std::map<std::string, Tensor>& 
     const std::string other = group.Receive(rank, hosts::Channel::kReports);
     if (other == mine) continue;
     const Error error(Code::kLost,
-                      fmt::format("the variable {} of process {} is not that of process 0",
+                      fmt::format("the variable {} of process {} differs from that of process 0",
                                   FirstDifference(mine, other), rank),
-                      "a machine that computes wrong, or processors of two kinds; the same command "
-                      "goes on from the newest checkpoint");
+                      "a machine computes incorrectly, or the processors differ; the same command "
+                      "resumes from the newest checkpoint");
     group.Fail(error);
     throw Error(error);
   }

@@ -57,7 +57,7 @@ std::optional<SharedEntry> EntryOf(const VariableStore& store, const std::string
 
 SharedEntry KnownEntry(const VariableStore& store, const std::string& name) {
   const std::optional<SharedEntry> entry = EntryOf(store, name);
-  Check(entry.has_value(), "the chief writes \"{}\" as rows that are shared, which has none here",
+  Check(entry.has_value(), "the chief writes \"{}\" as shared rows, but this process has none",
         name);
   return *entry;
 }
@@ -212,7 +212,7 @@ class OwnShards {
     Try([&] {
       if (shard_ != piece.shard) {
         const WriteShardsOrder::Shard& shard = order_.shards[piece.shard];
-        Check(shard.file.find('/') == std::string::npos, "'{}' is no file of model_dir",
+        Check(shard.file.find('/') == std::string::npos, "'{}' is not a file of model_dir",
               shard.file);
         files_.push_back(
             std::make_unique<DataShardWriter>(JoinPath(model_dir_, shard.file), order_.fsync));

@@ -109,10 +109,10 @@ std::string CommandRunner::Fault(const std::vector<std::string>& words, const Ru
     return error.message();
   }
   if (end.ShellCode() != 0 && !stopped_before && home_->stop.requested()) {
-    home_->log.Info("{}: '{}' ended with the run", name_, text);
+    home_->log.Info("{}: '{}' was stopped with the run", name_, text);
     return "";
   }
-  if (end.signal != 0) return fmt::format("'{}' was ended by signal {}", text, end.signal);
+  if (end.signal != 0) return fmt::format("'{}' was killed by signal {}", text, end.signal);
   return end.code == 0 ? "" : fmt::format("'{}' ended with exit code {}", text, end.code);
 }
 

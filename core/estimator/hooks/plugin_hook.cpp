@@ -30,15 +30,15 @@ void* LoadLibrary(const std::string& path) {
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;
-  throw Error(Code::kUsage, fmt::format("{}: is no shared library: {}", path, ::dlerror()));
+  throw Error(Code::kUsage, fmt::format("{}: is not a shared library: {}", path, ::dlerror()));
 }
 
 template <class Function>
 void Find(void* library, const std::string& path, const char* name, Function& function) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
   if (function != nullptr) return;
-  throw Error(Code::kUsage, fmt::format("{}: is no plugin of hooks: it has no {}", path, name),
-              "core/estimator/hooks/tpuest_hook.h says what it has");
+  throw Error(Code::kUsage, fmt::format("{}: is not a plugin for hooks: it lacks {}", path, name),
+              "core/estimator/hooks/tpuest_hook.h declares its functions");
 }
 
 }  // namespace
@@ -77,8 +77,8 @@ void PluginHook::AfterCreateSession(const SessionInfo& session) {
                             .argument_values = values.data()};
   hook_ = functions_->begin(&run);
   if (hook_ != nullptr) return;
-  throw Error(Code::kUsage, fmt::format("{}: its hook does not begin", options_.path),
-              "tpuest_hook_begin gave NULL");
+  throw Error(Code::kUsage, fmt::format("{}: its hook did not start", options_.path),
+              "tpuest_hook_begin returned NULL");
 }
 
 void PluginHook::BeforeRun(RunContext& context) {

@@ -209,7 +209,8 @@ EventWriter& HookEvents::events() {
     own_ = std::make_unique<EventWriter>(*output_dir_, home_->clock.WallSeconds());
   }
   if (own_ == nullptr && !home_->open_events) {
-    throw Error(Code::kUsage, "a prediction has no events", "output_dir names a folder for them");
+    throw Error(Code::kUsage, "a prediction has no events of its own",
+                "set output_dir to a folder for them");
   }
   events_ = own_ == nullptr ? &home_->open_events() : own_.get();
   return *events_;
@@ -253,7 +254,7 @@ void NanTensorHook::LookAt(RunContext& context, const std::map<std::string, Tens
     if (fail_on_nan_loss_) {
       home_->log.Write(LogLevel::kError, message);
       throw Error(Code::kDiverged, message,
-                  "its batch is not written; `tpuest inspect` shows weights that are not finite");
+                  "its batch is not written; `tpuest inspect` lists weights that are not finite");
     }
     home_->log.Warning("{}", message);
     return context.RequestStop("diverged");

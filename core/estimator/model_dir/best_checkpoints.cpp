@@ -78,7 +78,7 @@ void BestCheckpoints::Mend(int64_t step, Log& log) {
   (void)TakeDropped(all);
   const std::vector<std::string> best = PrefixesOf(all);
   WriteBest(model_dir_, best, fsync_);
-  log.Warning("{}: is damaged; it was made anew from the evaluations, and names {}",
+  log.Warning("{}: is damaged; rebuilt it from the evaluations: it names {}",
               JoinPath(model_dir_, kBestState), best.empty() ? "none" : Join(NamesOf(best), ", "));
 }
 
@@ -156,11 +156,10 @@ std::string BestCheckpoint(const std::string& model_dir) {
   }
   if (IsDamaged(model_dir)) {
     throw Error(Code::kCheckpoint, fmt::format("{}: is damaged", JoinPath(model_dir, kBestState)),
-                "train-and-evaluate makes it anew when it goes on; or name a step");
+                "train-and-evaluate rebuilds it when it resumes; or name a step");
   }
   throw Error(Code::kCheckpoint, fmt::format("{}: no checkpoint was kept as the best", model_dir),
-              "run_config: {keep_best: {metric: accuracy, mode: max}} of train-and-evaluate keeps "
-              "one");
+              "set run_config: {keep_best: {metric: accuracy, mode: max}} for train-and-evaluate");
 }
 
 }  // namespace tpuest

@@ -27,14 +27,15 @@ std::string PathNamed(const std::string& name, const std::string& model_dir) {
 
 [[noreturn]] void ThrowNone(const std::string& path) {
   if (DirectoryExists(path)) {
-    throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint in this folder", path),
+    throw Error(Code::kCheckpoint, fmt::format("{}: this folder contains no checkpoint", path),
                 "train first, or name a checkpoint's prefix");
   }
   const std::string folder = DirName(path);
-  throw Error(Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", path),
-              DirectoryExists(folder)
-                  ? fmt::format("'tpuest inspect {}' lists what is there", folder)
-                  : "name a prefix, as runs/mnist/model.ckpt-1000, or a folder with checkpoints");
+  throw Error(
+      Code::kCheckpoint, fmt::format("{}: there is no such checkpoint", path),
+      DirectoryExists(folder)
+          ? fmt::format("'tpuest inspect {}' lists the checkpoints", folder)
+          : "name a prefix, such as runs/mnist/model.ckpt-1000, or a folder with checkpoints");
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ class EvalSpecValidator {
       if (named.key != "eval_spec") CheckEvalName(named.label, named.key);
       faults_.Expect(
           folders.insert(named.name).second, named.key + ".name",
-          fmt::format("two of eval_spec write events to {}/", EvalFolderName(named.name)),
-          "give each a name of its own");
+          fmt::format("two eval_spec entries write events to {}/", EvalFolderName(named.name)),
+          "give each a different name");
       for (const AnyExporter& exporter : named.spec->exporters) {
         names_.push_back(CommonOf(exporter).name);
       }
@@ -40,7 +40,7 @@ class EvalSpecValidator {
   void CheckSpec(const EvalSpec& spec, const std::string& key) {
     faults_.Expect(spec.steps.value_or(1) > 0, key + ".steps",
                    fmt::format("Must specify steps > 0, given: {}", spec.steps.value_or(0)),
-                   "null takes the whole input");
+                   "null evaluates the whole input");
     faults_.Expect(
         spec.start_delay_secs >= 0, key + ".start_delay_secs",
         fmt::format("Must specify start_delay_secs >= 0, given: {}", spec.start_delay_secs));
@@ -83,7 +83,7 @@ class EvalSpecValidator {
                     "names: {}",
                     ListText(names_)));
     faults_.Expect(name.find('/') == std::string::npos && name != "..", key,
-                   fmt::format("'{}' is no name of a folder in export/", name));
+                   fmt::format("'{}' is not a valid name of a folder in export/", name));
     if (name.empty()) return;
     faults_.Expect(
         seen_.insert(name).second, key,
@@ -106,7 +106,8 @@ std::string EvalFolderName(std::string_view name) {
 std::string FaultOfEvalName(std::string_view name) {
   if (name.find('/') == std::string_view::npos && name.find('\0') == std::string_view::npos)
     return "";
-  return fmt::format("name is '{}', and has a '/': events go to model_dir/eval_NAME", name);
+  return fmt::format("name is '{}', but must not contain '/': events go to model_dir/eval_NAME",
+                     name);
 }
 
 std::vector<NamedEvalSpec> SpecsOf(const EvalSpecs& specs) {

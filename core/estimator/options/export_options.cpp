@@ -28,7 +28,7 @@ class ExportValidator {
                                    *options_.serving_input_receiver_fn);
       faults_.Expect(size.value_or(1) >= 1, "serving_input_receiver_fn.default_batch_size",
                      fmt::format("default_batch_size must be positive, got {}", size.value_or(1)),
-                     "null takes any");
+                     "null allows any size");
     }
     if (options_.batch_config) CheckBatching(*options_.batch_config);
     return faults_.Take();
@@ -42,8 +42,8 @@ class ExportValidator {
                          [&](const auto& mode) { return mode.first == word; });
     };
     for (const std::string& word : words) {
-      faults_.Expect(known(word), "experimental_mode", fmt::format("'{}' is no mode", word),
-                     "PREDICT, EVAL or TRAIN, or a list of them");
+      faults_.Expect(known(word), "experimental_mode", fmt::format("'{}' is not a mode", word),
+                     "use PREDICT, EVAL or TRAIN, or a list of them");
     }
     faults_.Expect(!words.empty(), "experimental_mode",
                    "No valid modes for exporting found. Got [].", "PREDICT");

@@ -29,9 +29,9 @@ class HookCheck {
     faults_.Expect(!hook.num_steps || !hook.last_step, "last_step",
                    "Only one of num_steps or last_step can be specified.");
     faults_.Expect(!hook.num_steps || hook.last_step || &moments_ == &kTrainMoments, "num_steps",
-                   "num_steps is never over: the global step stands still outside of training",
-                   "last_step ends after the first batch of a checkpoint from there on; "
-                   "eval_spec.steps and --limit take so many batches or rows");
+                   "num_steps never ends here: the global step does not advance outside training",
+                   "last_step ends after the first batch of a checkpoint at or after that step; "
+                   "use eval_spec.steps or --limit for a number of batches or rows");
   }
   void operator()(const CheckpointSaverHookOptions& hook) { CheckSaves(hook); }
   void operator()(const LoggingTensorHookOptions& hook) {
@@ -59,7 +59,7 @@ class HookCheck {
     faults_.Expect(!hook.on.empty(), "on", "ExecHook never runs: `on` is empty", MomentsText());
     for (const std::string& moment : hook.on) {
       faults_.Expect(std::find(moments_.begin(), moments_.end(), moment) != moments_.end(), "on",
-                     fmt::format("'{}' is no moment of this run", moment), MomentsText());
+                     fmt::format("'{}' is not an event of this run", moment), MomentsText());
     }
     faults_.Expect(!hook.command.empty() && !hook.command.front().empty(), "command",
                    "ExecHook has no command",
@@ -69,10 +69,10 @@ class HookCheck {
     faults_.Catch([&] { nn::CheckFormula(hook.when); });
     const bool runs = hook.action == "command";
     faults_.Expect(runs == !hook.command.empty(), "command",
-                   runs ? "ConditionHook has no command" : "a command is of do: command",
+                   runs ? "ConditionHook has no command" : "command needs do: command",
                    "do: command, command: [notify, \"{global_step}\"]");
     faults_.Expect(hook.action != "save" || &moments_ == &kTrainMoments, "do",
-                   "do: save is of a training", "stop, command");
+                   "do: save works only in training", "stop, command");
     faults_.Expect(hook.average_steps > 0, "average_steps",
                    fmt::format("average_steps must be positive, got {}", hook.average_steps));
   }
@@ -120,7 +120,7 @@ class HookCheck {
                    "run_every_secs: null with run_every_steps");
     ExpectPositive(hook.run_every_secs, "run_every_secs");
     ExpectPositive(hook.run_every_steps, "run_every_steps");
-    faults_.Expect(!hook.eval || !hook.eval_dir, "eval", "eval and eval_dir name a folder each",
+    faults_.Expect(!hook.eval || !hook.eval_dir, "eval", "eval and eval_dir each name a folder",
                    "leave one of them out");
     const std::string fault = FaultOfEvalName(hook.eval.value_or(""));
     faults_.Expect(fault.empty(), "eval", fault);
@@ -148,7 +148,7 @@ void HookCheck::operator()(const InMemoryEvaluatorHookOptions& hook) {
                  fmt::format("invalid every_n_iter={}.", hook.every_n_iter));
   faults_.Expect(hook.steps.value_or(1) > 0, "steps",
                  fmt::format("Must specify steps > 0, given: {}", hook.steps.value_or(0)),
-                 "null takes the whole input");
+                 "null evaluates the whole input");
   const std::string fault = FaultOfEvalName(hook.name.value_or(""));
   faults_.Expect(fault.empty(), "name", fault);
   faults_.AddAll(CheckAll(hook.hooks, section_ + ".hooks", kEvalMoments));

@@ -58,7 +58,7 @@ void CheckPartitions(const TpuConfig& config, Faults& faults) {
                   "num_cores_per_replica: 4");
     faults.Expect(dims->empty() || dims->front().has_value(), at,
                   "input_partition_dims[0] must not be None",
-                  "null stands for a tensor that every core has whole: [{image: null}]");
+                  "null marks a tensor that every core gets whole: [{image: null}]");
   }
   if (!config.num_cores_per_replica) return;
   const int cores = *config.num_cores_per_replica;
@@ -80,7 +80,7 @@ void CheckPartitions(const TpuConfig& config, Faults& faults) {
 void CheckTpuConfig(const TpuConfig& config, Faults& faults) {
   const std::string key = "run_config.tpu_config.";
   faults.Expect(config.loop.has_value(), key + "iterations_per_loop",
-                std::string(kIterationsPerLoop), "auto follows the periods of saves and logs");
+                std::string(kIterationsPerLoop), "auto follows the periods of saving and logging");
   faults.ExpectPositive(config.num_shards, key + "num_shards", "TPUConfig num_shards");
   CheckPartitions(config, faults);
   const std::string& in_eval = config.eval_training_input_configuration;
@@ -126,10 +126,10 @@ void CheckKeepBest(const RunConfig& config, Faults& faults) {
 void CheckMirror(const RunConfig& config, Faults& faults) {
   if (!config.mirror) return;
   faults.Expect(!config.mirror->empty(), "run_config.mirror", "mirror should be non-empty",
-                "leave it out where nothing is copied");
+                "remove it to copy nothing");
   if (!config.model_dir) {
-    faults.Expect(false, "run_config.mirror", "mirror copies a model_dir, and there is none",
-                  "model_dir: DIR, of this machine");
+    faults.Expect(false, "run_config.mirror", "mirror copies a model_dir, but there is none",
+                  "model_dir: DIR, on this machine");
     return;
   }
   // A path as a folder's: with one slash at its end.
@@ -140,9 +140,9 @@ void CheckMirror(const RunConfig& config, Faults& faults) {
   const std::string here = folder(*config.model_dir);
   const std::string there = folder(*config.mirror);
   faults.Expect(!here.starts_with(there) && !there.starts_with(here), "run_config.mirror",
-                fmt::format("mirror ({}) and model_dir ({}) lie in one another", *config.mirror,
-                            *config.model_dir),
-                "name a folder beside");
+                fmt::format("one of mirror ({}) and model_dir ({}) contains the other",
+                            *config.mirror, *config.model_dir),
+                "choose a folder outside");
 }
 
 void CheckGpu(const GpuOptions& options, Faults& faults) {
@@ -155,24 +155,24 @@ void CheckGpu(const GpuOptions& options, Faults& faults) {
         !word.empty() && word.size() < 10 &&
         std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
     faults.Expect(is_number, key + ".visible_device_list",
-                  fmt::format("'{}' is no number of a GPU", word), "as in \"0,2\"");
+                  fmt::format("'{}' is not the number of a GPU", word), "for example \"0,2\"");
   }
 }
 
 void CheckRunConfig(const RunConfig& config, Faults& faults) {
   faults.Expect(!config.model_dir || !config.model_dir->empty(), "run_config.model_dir",
-                "model_dir should be non-empty", "leave it out for a temporary folder");
+                "model_dir should be non-empty", "remove it to use a temporary folder");
   CheckMirror(config, faults);
   faults.Expect(config.save_summary_steps.value_or(0) >= 0, "run_config.save_summary_steps",
                 "save_summary_steps should be >= 0");
   CheckSaving(config, faults);
   CheckKeepBest(config, faults);
   faults.Expect(config.log_step_count_steps.value_or(1) > 0, "run_config.log_step_count_steps",
-                "log_step_count_steps should be > 0", "null logs nothing");
+                "log_step_count_steps should be > 0", "null disables logging");
   CheckGpu(config.session_config.gpu_options, faults);
   faults.Expect(config.session_config.intra_op_parallelism_threads >= 0,
                 "run_config.session_config.intra_op_parallelism_threads",
-                "intra_op_parallelism_threads should be >= 0", "0 takes every core");
+                "intra_op_parallelism_threads should be >= 0", "0 uses every core");
 }
 
 void CheckStrategy(const std::optional<DistributionStrategy>& strategy, bool use_tpu,
@@ -182,25 +182,26 @@ void CheckStrategy(const std::optional<DistributionStrategy>& strategy, bool use
   if (type.find("ParameterServerStrategy") != std::string::npos) {
     faults.Say(key + ".type",
                type +
-                   " is not there: workers that update variables on their own never give the "
+                   " is not supported: workers that update variables independently never give the "
                    "same bits twice",
-               "MultiWorkerMirroredStrategy sums the gradients of all workers at each step; large "
-               "tables are trained by rows with use_tpu: true and embedding_config_spec, whose "
-               "pipeline_execution_with_tensor_core is one step late, always the same one");
+               "use MultiWorkerMirroredStrategy, which sums the gradients of all workers at each "
+               "step; train large tables by rows with use_tpu: true and embedding_config_spec, "
+               "whose pipeline_execution_with_tensor_core always lags by exactly one step");
   } else if (type == "TPUStrategy" || type == "OneDeviceStrategy") {
-    faults.Expect(false, key + ".type", fmt::format("{} is not named here", type),
+    faults.Expect(false, key + ".type", fmt::format("{} cannot be named here", type),
                   type == "TPUStrategy" ? "use_tpu: true, and run_config.tpu_config"
                                         : "without a strategy there is one replica");
   } else if (std::find(std::begin(kStrategies), std::end(kStrategies), type) ==
              std::end(kStrategies)) {
-    faults.Expect(false, key + ".type", fmt::format("'{}' is no strategy of tf.distribute", type),
-                  "MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy");
+    faults.Expect(false, key + ".type",
+                  fmt::format("'{}' is not a supported strategy of tf.distribute", type),
+                  "use MirroredStrategy, MultiWorkerMirroredStrategy or CentralStorageStrategy");
   }
   faults.Expect(strategy->replicas() > 0, key + ".num_replicas",
                 fmt::format("num_replicas must be positive, got {}", strategy->replicas()));
   faults.Expect(!use_tpu, key,
-                fmt::format("{} is for use_tpu: false", key.substr(key.rfind('.') + 1)),
-                "on TPU, tpu_config.num_shards says how many replicas share the batch");
+                fmt::format("{} requires use_tpu: false", key.substr(key.rfind('.') + 1)),
+                "on TPU, tpu_config.num_shards sets the number of replicas that share the batch");
 }
 
 void CheckReplicas(const EstimatorOptions& options, Faults& faults) {
@@ -283,7 +284,8 @@ std::vector<Fault> Validate(const EstimatorOptions& options) {
   CheckReplicas(options, faults);
   CheckParams(options, faults);
   faults.Expect(!options.use_tpu || options.train_batch_size, "train_batch_size",
-                "`train_batch_size` cannot be `None`", "examples of a step, all replicas together");
+                "`train_batch_size` cannot be `None`",
+                "examples per step, of all replicas together");
   faults.Expect(options.export_to_cpu || options.ExportsToTpu(), "export_to_cpu",
                 "One of export_to_cpu and export_to_tpu must be true.");
   faults.Expect(
@@ -305,7 +307,7 @@ std::vector<Fault> Validate(const TrainLength& length, bool use_tpu) {
   Faults faults;
   faults.Expect(!length.steps || !length.max_steps, "train_spec.steps",
                 "Can not provide both steps and max_steps.",
-                "steps trains so many more, max_steps up to this global step");
+                "steps trains this many more, max_steps up to this global step");
   CheckSteps(length.steps, "steps", "train_spec", faults);
   CheckSteps(length.max_steps, "max_steps", "train_spec", faults);
   faults.Expect(!use_tpu || length.steps || length.max_steps, "train_spec",

@@ -49,10 +49,11 @@ std::vector<Fault> CheckVocab(const VocabInfo& info, const std::string& key) {
       "Invalid args: Must provide all of [current_vocab_path, current_vocab_size, prev_ckpt, "
       "prev_vocab_path}.";
   faults.Expect(!info.new_vocab.empty(), "new_vocab", all,
-                "new_vocab is the file of the new words");
+                "new_vocab is the file with the new words");
   faults.Expect(!info.old_vocab.empty(), "old_vocab", all,
-                "old_vocab is the file of the old words");
-  faults.Expect(info.new_vocab_size > 0, "new_vocab_size", all, "new_vocab_size is more than 0");
+                "old_vocab is the file with the old words");
+  faults.Expect(info.new_vocab_size > 0, "new_vocab_size", all,
+                "new_vocab_size must be greater than 0");
   faults.Expect(info.num_oov_buckets >= 0, "num_oov_buckets",
                 fmt::format("num_oov_buckets must be >= 0, got {}", info.num_oov_buckets));
   faults.Expect(

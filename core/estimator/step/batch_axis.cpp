@@ -20,7 +20,7 @@ std::string ListText(const std::vector<int64_t>& numbers) {
 
 [[noreturn]] void RefuseAxis(std::string message) {
   throw Error(Code::kUsage, std::move(message),
-              "an axis for each feature, by name, and then for each label")
+              "give an axis for each feature, by name, and then for each label")
       .Key("batch_axis");
 }
 
@@ -110,7 +110,7 @@ class TurnedStream final : public WrappedStream {
     const size_t axis = CheckedAxis(batch_axis, tensor.shape());
     const Shape example = Without(tensor.shape(), axis);
     if (!Fits(example, spec.shape)) {
-      RefuseAxis(fmt::format("'{}' is {}: without axis {} that is {}, expected {}", spec.name,
+      RefuseAxis(fmt::format("'{}' is {}: without axis {} that gives {}, expected {}", spec.name,
                              tensor.shape().Text(), axis, example.Text(), spec.shape.Text()));
     }
     return Turned(tensor, axis);
@@ -121,7 +121,7 @@ class TurnedStream final : public WrappedStream {
     const auto check = [&](const std::string& name, const Tensor& tensor) {
       const int64_t found = tensor.shape().dim(0);
       if (found == rows) return;
-      RefuseAxis(fmt::format("batch_axis {}: '{}' has {} examples on its axis, '{}' has {}",
+      RefuseAxis(fmt::format("batch_axis {}: '{}' has {} examples on its axis, but '{}' has {}",
                              ListText(axes_), name, found, spec().features.front().name, rows));
     };
     for (size_t i = 0; i < batch.features.size(); ++i) {

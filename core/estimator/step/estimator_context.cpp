@@ -17,20 +17,20 @@ namespace {
   switch (mode) {
     case Mode::kTrain:
       throw Error(Code::kUsage, "`train_batch_size` cannot be `None`",
-                  "train_batch_size: 32; with use_tpu: false a `batch` may be the last of the "
-                  "input_fn's stages instead")
+                  "train_batch_size: 32; or, with use_tpu: false, make `batch` the last of the "
+                  "input_fn's stages")
           .Key("train_batch_size");
     case Mode::kEval:
       throw Error(Code::kUsage,
                   "eval_batch_size in TPUEstimator constructor cannot be `None` if .evaluate is "
                   "running on TPU.",
-                  "eval_batch_size, or train_batch_size for both")
+                  "set eval_batch_size, or train_batch_size for both")
           .Key("eval_batch_size");
     default:
       throw Error(Code::kUsage,
                   "predict_batch_size in TPUEstimator constructor cannot be `None` if .predict is "
                   "running on TPU.",
-                  "predict_batch_size, or eval_batch_size or train_batch_size for both")
+                  "set predict_batch_size, or eval_batch_size or train_batch_size for both")
           .Key("predict_batch_size");
   }
 }
@@ -54,7 +54,7 @@ uint64_t EstimatorContext::Seed(const ResumePoint& saved) {
   } else {
     std::random_device device;
     seed = device();
-    home.log.Info("tf_random_seed is not set: {} was drawn", *seed);
+    home.log.Info("tf_random_seed is not set: using the random seed {}", *seed);
   }
   // Whoever writes the options down can have this run again.
   options.run_config.tf_random_seed = static_cast<int64_t>(*seed);
@@ -199,7 +199,7 @@ std::string ReasonOf(const StopSignal& stop) {
 void ThrowStopped(const StopSignal& stop, std::string_view what, std::string_view when) {
   throw Error(static_cast<Code>(UnsavedExitCodeOf(stop)),
               fmt::format("{} was {}{}", what, ReasonOf(stop), when),
-              "nothing was kept of it; run it again");
+              "its results were discarded; run it again");
 }
 
 }  // namespace tpuest

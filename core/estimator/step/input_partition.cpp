@@ -59,7 +59,7 @@ void CheckDims(const PartitionDims& dims, const std::string& name, const Shape& 
         fmt::format("Input partition dims must have the same number of dimensions as the `Tensor` "
                     "to be partitioned. (tensor shape = {}, input partition dims = {}).",
                     DimsText(shape), PythonText(*dims)),
-        fmt::format("one number for each dimension of '{}'", name));
+        fmt::format("give one number per dimension of '{}'", name));
   }
 }
 
@@ -82,8 +82,8 @@ ByName NamedDims(const std::optional<InputPartition>& given, const std::vector<s
         fmt::format("TPUConfig.input_partition_dims[{}] mismatched {} keys. Expected {}, got {}",
                     index, of, NamesText(is_dict ? names : std::vector<std::string>()),
                     NamesText(found)),
-        is_dict ? "a list of numbers, or null, for each of them by name"
-                : "a list of numbers, or null: there is one tensor, without a name");
+        is_dict ? "give a list of numbers, or null, for each of them by name"
+                : "give a list of numbers, or null: there is one tensor, without a name");
   }
   return *named;
 }

@@ -38,9 +38,9 @@ std::vector<Shape> ShapesOfWhole(const std::vector<Tensor>& inputs, int64_t rows
 
 [[noreturn]] void ThrowNoWeights() {
   throw Error(Code::kUsage,
-              "the model does not tell examples from the rows that fill a batch up: its loss does "
-              "not use example_weight",
-              "a train_batch_size that divides by the replicas")
+              "the model does not distinguish examples from padding rows: its loss does not use "
+              "example_weight",
+              "choose a train_batch_size that divides evenly over the replicas")
       .Key("tpuest.uneven_batches");
 }
 
@@ -49,7 +49,7 @@ std::vector<Shape> ShapesOfWhole(const std::vector<Tensor>& inputs, int64_t rows
               fmt::format("The features to the model returned by input_fn must have static shape. "
                           "Tensor: a batch of {} examples, expected {}",
                           rows, batch_size),
-              "drop_remainder: true in the input_fn leaves out a short last batch")
+              "set drop_remainder: true in the input_fn to drop a short last batch")
       .Key("train_spec.input_fn");
 }
 

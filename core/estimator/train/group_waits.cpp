@@ -18,7 +18,7 @@ void GroupWaitsHook::Report(double seconds, double input_wait) {
   for (int rank = 0; rank < group_.size(); ++rank) {
     if (rank == group_.rank()) continue;
     const auto i = static_cast<size_t>(rank);
-    waits.push_back(fmt::format("{} for {}, which waited {} for its own",
+    waits.push_back(fmt::format("{} for {}, which itself waited {} for its input",
                                 PercentOf(group_.waited_for()[i] - waited_for_[i], seconds),
                                 group_.NameOf(rank),
                                 PercentOf(group_.InputWaitOf(rank) - inputs_[i], seconds)));

@@ -196,9 +196,9 @@ void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
   rolls_back_ = rolls_back;
   if (rolls_back) diverged_ = step;
   args_.context.home.log.Warning(
-      "{} Step {} was not applied; its batch{} is left out{}", DivergedMessage(step), step_ + 1,
+      "{} Step {} was not applied; skipping its batch{}{}", DivergedMessage(step), step_ + 1,
       step.records.empty() ? "" : fmt::format(" ({})", step.records),
-      rolls_back ? fmt::format(", back to {}", args_.saver.last_regular_prefix()) : "");
+      rolls_back ? fmt::format(", returning to {}", args_.saver.last_regular_prefix()) : "");
 }
 
 // The first file and its records alone: a batch may have thousands.
@@ -265,8 +265,8 @@ void TrainLoop::FailAtEndOfInput() {
               fmt::format("End of sequence: the input of train ended after step {}, {}", step_,
                           args_.goal ? fmt::format("before step {}", *args_.goal)
                                      : std::string("before the last step")),
-              "repeat: -1 in the input_fn gives batches for ever; use_tpu: false ends where the "
-              "input ends")
+              "repeat: -1 in the input_fn repeats the input without end; with use_tpu: false "
+              "training ends with the input")
       .Key("train_spec.input_fn");
 }
 

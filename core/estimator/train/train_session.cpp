@@ -71,7 +71,7 @@ WriteElsewhereFn ShardsElsewhere(const EstimatorContext& context, const Variable
 void CutMetrics(MetricsLog& metrics, const EstimatorContext& context, int64_t step) {
   const int64_t damaged = metrics.CutAfter(step);
   if (damaged == 0) return;
-  context.home.log.Warning("{}: {} lines are damaged and left out; event files have their values",
+  context.home.log.Warning("{}: ignoring {} damaged lines; event files have their values",
                            MetricsPath(context.model_dir), damaged);
 }
 

@@ -67,8 +67,8 @@ void CheckSeed(const TrainPlan& plan) {
   const std::optional<uint64_t> drew = plan.newest ? plan.newest->resume.seed : std::nullopt;
   if (!drew || drew == plan.resume.seed) return;
   throw Error(Code::kUsage,
-              fmt::format("the rows of tables that {} does not have are drawn by the seed {}, and "
-                          "the run's is {}",
+              fmt::format("the initial values of the table rows that {} lacks depend on the seed "
+                          "{}, but the run's is {}",
                           plan.newest->prefix, *drew, *plan.resume.seed),
               fmt::format("run_config.tf_random_seed={}", *drew))
       .Key("run_config.tf_random_seed");
@@ -154,7 +154,7 @@ TrainResult Trainer::AlreadyDone(const TrainLength& length, const SavedState& ne
     context_.home.log.Info("Skipping training since max_steps has already saved.");
     result.stopped_because = "already at max_steps";
   } else {
-    context_.home.log.Info("Skipping training: the run before was killed after its last step.");
+    context_.home.log.Info("Skipping training: the previous run was killed after its last step.");
     result.stopped_because = length.steps ? "steps" : "end of input";
   }
   return result;
@@ -221,7 +221,7 @@ std::unique_ptr<BatchStream> Trainer::OpenInput(const InputFn& input_fn, uint64_
   if (context_.home.group != nullptr) CheckEachCanRead(stream->files());
   const auto& strategy = context_.options.run_config.train_distribute;
   if (!strategy) return stream;
-  context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} together",
+  context_.home.log.Info("Using {} with {} replicas: a batch of {} on each, {} in total",
                          strategy->type, strategy->replicas(), batch_size / strategy->replicas(),
                          batch_size);
   return std::make_unique<FullBatches>(std::move(stream), batch_size);
@@ -259,7 +259,7 @@ void Trainer::StartWorkers(const BatchStream& stream) {
 TrainResult Trainer::DryRun(const TrainPlan& plan) {
   const int64_t step = GlobalStep();
   context_.home.log.Info(
-      "Dry run: train would go from step {} to {} in {}; nothing was written", step,
+      "Dry run: train would run from step {} to {} in {}; nothing was written", step,
       plan.goal ? fmt::format("{} ({})", *plan.goal, plan.goal_reason) : "the end of its input",
       context_.model_dir);
   return {.global_step = step,
@@ -290,10 +290,10 @@ std::unique_ptr<RunLock> Trainer::StartRun(bool restored) const {
   MakeRunFolders(context_.model_dir);
   std::unique_ptr<RunLock> lock = LockRun(context_);
   if (restored || !LatestCheckpoint(context_.model_dir)) return lock;
-  throw Error(
-      Code::kUsage,
-      fmt::format("{}: another process trained in this model_dir meanwhile", context_.model_dir),
-      "run the same command again to go on from there")
+  throw Error(Code::kUsage,
+              fmt::format("{}: another process has trained in this model_dir meanwhile",
+                          context_.model_dir),
+              "run the same command again to resume from there")
       .Key("run_config.model_dir");
 }
 
@@ -316,12 +316,12 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const std::optional<RowKeeping> keeping = context_.RowsKept();
   if (context_.collective != nullptr && !keeping) {
     return CheckFitWhole(graph, options.whole_table_bytes,
-                         "each host of a group's devices has all of a table",
-                         "--device cpu: each process keeps its own rows, those that were written");
+                         "each host of a group's devices holds whole tables",
+                         "--device cpu: each process keeps only its own materialized rows");
   }
   if (context_.options.run_config.checkpoint_format == "checkpoint") {
     return CheckFitWhole(graph, options.whole_table_bytes,
-                         "a checkpoint of objects has all of a table",
+                         "an object-based checkpoint holds whole tables",
                          "run_config.checkpoint_format=saver");
   }
   if (!keeping) return;
@@ -335,9 +335,9 @@ void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
 void Trainer::CountSeenRows(const Graph& graph, uint64_t seed, const SavedState& from) {
   const EmbeddingsOptions& options = context_.options.embeddings;
   if (!options.counts_rows()) return;
-  CheckWatchesRows("counts no rows of theirs", options.admit_after > 1
-                                                   ? "tpuest.embeddings.admit_after"
-                                                   : "tpuest.embeddings.evict_after_steps");
+  CheckWatchesRows("does not count their rows", options.admit_after > 1
+                                                    ? "tpuest.embeddings.admit_after"
+                                                    : "tpuest.embeddings.evict_after_steps");
   const RunConfig& config = context_.options.run_config;
   CountRows(graph,
             {.admit_after = options.admit_after,
@@ -348,15 +348,15 @@ void Trainer::CountSeenRows(const Graph& graph, uint64_t seed, const SavedState&
 
 void Trainer::NoteChangedRows(const Graph& graph, const SavedState& from) {
   if (context_.options.embeddings.incremental == 1) return;
-  CheckWatchesRows("does not know which of their rows change", "tpuest.embeddings.incremental");
+  CheckWatchesRows("does not track which of their rows change", "tpuest.embeddings.incremental");
   NoteChanges(graph, from, variables_);
 }
 
 // Refuses a key that needs to know what the updates of tables write.
 void Trainer::CheckWatchesRows(std::string_view what, const std::string& key) const {
   if (context_.home.backends().device.keeps_rows()) return;
-  throw Error(Code::kUsage, fmt::format("a device has tables whole, and {}", what),
-              fmt::format("--device cpu, or leave {} out", key))
+  throw Error(Code::kUsage, fmt::format("a device holds whole tables, and {}", what),
+              fmt::format("--device cpu, or remove {}", key))
       .Key(key);
 }
 
@@ -404,8 +404,8 @@ void Trainer::SettleGoal(const TrainLength& length, TrainPlan& plan) {
   if (!length.steps) return;
   plan.resume.goal = Goal{.step = *plan.goal, .steps = *length.steps};
   if (goal.goes_on) {
-    context_.home.log.Info("Going on with an unfinished run of {} steps, to step {}.",
-                           *length.steps, *plan.goal);
+    context_.home.log.Info("Continuing an unfinished run of {} steps, to step {}.", *length.steps,
+                           *plan.goal);
   }
 }
 
@@ -414,7 +414,7 @@ std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainL
   starts_at_ = plan.resume.position;
   if (starts_at_ != StreamPosition()) {
     if (const std::string_view way = SeekWayOf(stream); !way.empty()) {
-      context_.home.log.Info("The input goes on behind {} examples of pass {}: {}.",
+      context_.home.log.Info("The input continues after {} examples of epoch {}: {}.",
                              starts_at_.records, starts_at_.epoch, way);
     }
     stream.Seek(starts_at_);

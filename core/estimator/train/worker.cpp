@@ -41,20 +41,20 @@ class WorkerInput {
     while (items_.size() < count) {
       std::vector<InfeedItem> more = infeed_.Take(count - items_.size());
       if (more.empty()) {
-        throw Error(Code::kData, fmt::format("the input ends at step {}, that of process 0 does "
-                                             "not",
-                                             order.global_step + Signed(items_.size())));
+        throw Error(Code::kData,
+                    fmt::format("the input ends at step {}, but that of process 0 does not",
+                                order.global_step + Signed(items_.size())));
       }
       for (InfeedItem& item : more) items_.push_back(std::move(item));
     }
     const StreamPosition& after = items_[count - 1].batch.after;
     if (!(after == order.after)) {
       throw Error(Code::kData,
-                  fmt::format("the batch of step {} ends at record {} of epoch {}, that of process "
-                              "0 at record {} of epoch {}",
+                  fmt::format("the batch of step {} ends at record {} of epoch {}, but that of "
+                              "process 0 at record {} of epoch {}",
                               order.global_step + order.steps, after.records, after.epoch,
                               order.after.records, order.after.epoch),
-                  "all processes read the same input");
+                  "all processes must read the same input");
     }
     return {items_.data(), count};
   }
@@ -79,7 +79,7 @@ TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& othe
       continue;
     }
     const auto* const start = std::get_if<StartOrder>(&order);
-    Check(start != nullptr, "an order to make steps came before one to start");
+    Check(start != nullptr, "an order to run steps arrived before the order to start");
     order = TrainShare(input_fn, *start, other);
   }
   const auto* const end = std::get_if<EndOrder>(&order);

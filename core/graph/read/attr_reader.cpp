@@ -23,7 +23,7 @@ class AttrReader {
     const auto found = node_.attr().find(name_);
     if (found == node_.attr().end()) Fail("is missing");
     const pb::AttrValue& value = found->second;
-    if (value.value_case() != CaseOf(type)) Fail(fmt::format("is no {}", type));
+    if (value.value_case() != CaseOf(type)) Fail(fmt::format("is not a {}", type));
     switch (value.value_case()) {
       case pb::AttrValue::kList:
         return ReadListOf(type, value.list());
@@ -44,7 +44,7 @@ class AttrReader {
       case pb::AttrValue::kFunc:
         return AttrValue(FunctionRef{value.func().name()});
       default:
-        Fail("has no value that is read here");
+        Fail("has a value that tpuest does not read");
     }
   }
 
@@ -79,7 +79,7 @@ class AttrReader {
       for (const int dtype : list.type()) types.push_back(ReadType(dtype));
       return types;
     }
-    if (type != "list(shape)") Fail("has no value that is read here");
+    if (type != "list(shape)") Fail("has a value that tpuest does not read");
     std::vector<Shape> shapes;
     for (const pb::TensorShapeProto& shape : list.shape()) shapes.push_back(ReadShape(shape));
     return shapes;
@@ -88,7 +88,7 @@ class AttrReader {
   [[nodiscard]] DType ReadType(int number) const {
     const auto dtype = static_cast<DType>(number);
     if (NameOf(dtype) == NameOf(DType::kInvalid)) {
-      Fail(fmt::format("is the type {}, which tpuest does not have",
+      Fail(fmt::format("is the type {}, which tpuest does not support",
                        pb::DataType_IsValid(number)
                            ? pb::DataType_Name(static_cast<pb::DataType>(number))
                            : std::to_string(number)));
@@ -98,7 +98,7 @@ class AttrReader {
 
   [[nodiscard]] Shape ReadShape(const pb::TensorShapeProto& proto) const {
     Shape shape = FromProto(proto);
-    if (!IsCountable(shape)) Fail("is no shape of a tensor");
+    if (!IsCountable(shape)) Fail("is not the shape of a tensor");
     return shape;
   }
 

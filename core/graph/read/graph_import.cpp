@@ -47,9 +47,10 @@ std::string AssetPath(const std::string& folder, const std::string& filename) {
   const bool leaves = filename.empty() || filename.front() == '/' ||
                       std::find(steps.begin(), steps.end(), "..") != steps.end();
   if (leaves) {
-    throw Error(Code::kData,
-                fmt::format("{}: its asset '{}' is no file below {}/", folder, filename, kAssets),
-                "export the model again: a SavedModel has its files in its own folder");
+    throw Error(
+        Code::kData,
+        fmt::format("{}: its asset '{}' is not a file below {}/", folder, filename, kAssets),
+        "export the model again: a SavedModel contains its files in its own folder");
   }
   return JoinPath(JoinPath(folder, kAssets), filename);
 }
@@ -140,8 +141,8 @@ class Importer {
     const auto found = initializers_->find(node.name());
     if (found != initializers_->end()) return found->second;
     throw Error(Code::kCheckpoint,
-                fmt::format("{} has no value of the variable '{}', which the "
-                            "graph needs, and no initializer for it",
+                fmt::format("{} has no value of the variable '{}', which the graph needs, and no "
+                            "initializer for it",
                             bundle_ != nullptr ? bundle_->prefix() : "the file", node.name()));
   }
 
@@ -208,23 +209,23 @@ class Importer {
     const DType dtype = AttrOr<DType>(node, "dtype", "type", DType::kInvalid);
     const Shape shape = AttrOr<Shape>(node, "shape", "shape", Shape::UnknownRank());
     if (Variable* const there = graph_.FindVariable(name)) {
-      CheckFits(node, dtype, shape, there->dtype, there->shape, "the graph's is");
+      CheckFits(node, dtype, shape, there->dtype, there->shape, "but the graph's is");
       return there;
     }
     const auto stored = stored_.find(node.name());
     if (stored == stored_.end()) {
       const Value initial = reader_->ValueOf(initial_.at(node.name()));
-      CheckFits(node, dtype, shape, initial.dtype(), initial.shape(), "its initializer is");
+      CheckFits(node, dtype, shape, initial.dtype(), initial.shape(), "but its initializer is");
       const Shape& whole = shape.fully_known() ? shape : initial.shape();
       if (!whole.fully_known()) {
         throw Error(Code::kData,
-                    fmt::format("node '{}': a variable of unknown shape", node.name()));
+                    fmt::format("node '{}': the shape of the variable is unknown", node.name()));
       }
       return graph_.AddVariable(name, dtype, whole, initial,
                                 {.trainable = false, .local = true, .object_path = ""});
     }
     const Tensor value = ReadStored(*bundle_, stored->second);
-    CheckFits(node, dtype, shape, value.dtype(), value.shape(), "its stored value is");
+    CheckFits(node, dtype, shape, value.dtype(), value.shape(), "but its stored value is");
     VariableOptions options;
     options.trainable = IsTrainable(node, dtype);
     const std::string& key = stored->second.key;

@@ -37,7 +37,7 @@ void CheckConstant(const Attrs& attrs) {
   const DType expected = std::get<DType>(dtype->second);
   if (found == expected) return;
   throw Error(Code::kData,
-              fmt::format("its value is {}, its dtype {}", NameOf(found), NameOf(expected)));
+              fmt::format("its value is {}, but its dtype is {}", NameOf(found), NameOf(expected)));
 }
 
 }  // namespace
@@ -91,8 +91,9 @@ const pb::NodeDef* NodeReader::Missing(const pb::NodeDef& node, const std::strin
   if (options_.fed.contains(fmt::format("{}:{}", source, name.index))) return nullptr;
   const auto found = by_name_.find(source);
   if (found == by_name_.end()) {
-    throw Error(Code::kData, fmt::format("node '{}' ({}) reads '{}', which is no node of the graph",
-                                         node.name(), node.op(), input));
+    throw Error(Code::kData,
+                fmt::format("node '{}' ({}) reads '{}', which is not a node of the graph",
+                            node.name(), node.op(), input));
   }
   return found->second;
 }
@@ -125,7 +126,7 @@ Node* NodeReader::MakeNode(const pb::NodeDef& node, std::vector<Value> inputs) {
   const RegisteredOp* const op = graph_.registry().Find(node.op());
   // Ops whose names begin with '_' stand only in graphs that are made here, whose shapes fit.
   if (op == nullptr || node.op().starts_with('_')) {
-    throw Error(Code::kData, fmt::format("node '{}' needs op {}, which tpuest does not have",
+    throw Error(Code::kData, fmt::format("node '{}' needs op {}, which tpuest does not support",
                                          node.name(), node.op()));
   }
   try {
@@ -141,9 +142,9 @@ Node* NodeReader::MakeNode(const pb::NodeDef& node, std::vector<Value> inputs) {
     throw;  // the machine's fault, not the file's
   } catch (const std::exception&) {
     // A rule of the op's met what no program that builds graphs would write.
-    throw Error(Code::kData, fmt::format("node '{}': the inputs and attributes of this {} do not "
-                                         "go together",
-                                         node.name(), node.op()));
+    throw Error(Code::kData,
+                fmt::format("node '{}': the inputs and attributes of this {} do not fit together",
+                            node.name(), node.op()));
   }
 }
 
@@ -173,7 +174,7 @@ Value NodeReader::ValueOf(const std::string& tensor) const {
       return read.outputs[static_cast<size_t>(name.index)];
     }
   }
-  throw Error(Code::kData, fmt::format("there is no tensor '{}' in the graph", tensor));
+  throw Error(Code::kData, fmt::format("the graph has no tensor '{}'", tensor));
 }
 
 }  // namespace tpuest

@@ -26,7 +26,7 @@ DType KnownDType(pb::DataType type) {
 SignatureTensor TensorOf(const pb::TensorInfo& info) {
   SignatureTensor tensor{info.name(), KnownDType(info.dtype()), FromProto(info.tensor_shape())};
   if (IsCountable(tensor.shape)) return tensor;
-  throw Error(Code::kData, fmt::format("a signature's tensor '{}' is larger than any: {}",
+  throw Error(Code::kData, fmt::format("the shape of a signature's tensor '{}' is too large: {}",
                                        info.name(), tensor.shape.Text()));
 }
 
@@ -88,7 +88,7 @@ struct SavedModel::State {
   // infos and proto.meta_graphs go in step, so an info's position finds its MetaGraph.
   [[nodiscard]] const pb::MetaGraphDef& ProtoOf(const MetaGraphInfo& info) const {
     const auto at = static_cast<int>(&info - infos.data());
-    Check(at >= 0 && at < proto.meta_graphs_size(), "a MetaGraph of another SavedModel");
+    Check(at >= 0 && at < proto.meta_graphs_size(), "the MetaGraph belongs to another SavedModel");
     return proto.meta_graphs(at);
   }
 
@@ -139,7 +139,7 @@ SavedModel SavedModel::FromGraphDefFile(const std::string& path) {
     FromBytes(ReadFile(path), graph, path, Code::kData);
   }
   if (graph.node_size() == 0) {
-    throw Error(Code::kData, fmt::format("{}: not a GraphDef: there is no node in it", path));
+    throw Error(Code::kData, fmt::format("{}: not a GraphDef: it contains no node", path));
   }
   state->Describe();
   return SavedModel(std::move(state));
@@ -215,8 +215,8 @@ std::map<std::string, Value> SavedModel::Import(const MetaGraphInfo& meta_graph,
   std::vector<std::string> tensors;
   for (const auto& [key, tensor] : info.outputs) {
     if (tensor.name.empty()) {
-      throw Error(Code::kData,
-                  fmt::format("output '{}' of signature '{}' is no dense tensor", key, signature));
+      throw Error(Code::kData, fmt::format("output '{}' of signature '{}' is not a dense tensor",
+                                           key, signature));
     }
     tensors.push_back(tensor.name);
   }

@@ -26,7 +26,7 @@ Node* StoredNodes::AddTo(Graph& graph, const std::string& name,
                          const std::map<std::string, Value>& inputs) const {
   const auto found = state_->by_name.find(name);
   if (found == state_->by_name.end()) {
-    throw Error(Code::kData, fmt::format("there is no node '{}' in the graph", name));
+    throw Error(Code::kData, fmt::format("the graph has no node '{}'", name));
   }
   pb::GraphDef one;
   pb::NodeDef& node = *one.add_node();

@@ -163,8 +163,8 @@ Tensor ReadStored(const BundleReader& bundle, const StoredTensor& stored) {
   const auto extents = ParseSlice(stored.slice, tensor.shape());
   if (!extents || extents->empty() || SizeOf(tensor.dtype()) == 0) {
     throw Error(Code::kCheckpoint,
-                fmt::format("{}: \"{}\" is {}, of which the graph reads the slice '{}'",
-                            bundle.prefix(), stored.key, tensor.shape().Text(), stored.slice));
+                fmt::format("{}: \"{}\" is {}, which has no slice '{}'", bundle.prefix(),
+                            stored.key, tensor.shape().Text(), stored.slice));
   }
   return Cut(tensor, *extents);
 }

@@ -94,7 +94,7 @@ struct Sizer {
   int64_t operator()(const CrossedColumn& c) const { return c.hash_bucket_size; }
   template <class T>
   int64_t operator()(const T& c) const {
-    Refuse(c.place, fmt::format("a {} is no categorical column", T::kType));
+    Refuse(c.place, fmt::format("a {} is not a categorical column", T::kType));
   }
 };
 
@@ -175,7 +175,7 @@ const FeatureColumn& ColumnSet::At(const std::string& job_name, const Place& fro
   std::vector<std::string> names;
   for (const auto& [name, column] : columns_) names.push_back(name);
   const auto nearest = Nearest(job_name, names);
-  Refuse(from, fmt::format("'{}' is none of feature_columns", job_name),
+  Refuse(from, fmt::format("'{}' is not in feature_columns", job_name),
          nearest ? fmt::format("did you mean '{}'?", *nearest)
                  : fmt::format("there are: {}", names.empty() ? "none" : Join(names, ", ")));
 }

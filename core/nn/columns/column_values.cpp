@@ -147,7 +147,7 @@ Value ColumnValues::Feature(const std::string& key) const {
   std::vector<std::string> names;
   for (const auto& [name, value] : features_) names.push_back(name);
   throw Error(Code::kUsage, fmt::format("Feature {} is not in features dictionary.", key),
-              fmt::format("the input_fn gives: {}", names.empty() ? "none" : Join(names, ", ")));
+              fmt::format("the input_fn provides: {}", names.empty() ? "none" : Join(names, ", ")));
 }
 
 Value ColumnValues::Lists(const std::string& key, DType dtype) const {
@@ -162,7 +162,7 @@ Value ColumnValues::Lists(const std::string& key, DType dtype) const {
                 fmt::format("Column dtype and SparseTensors dtype must be compatible. key: {}, "
                             "column dtype: {}, tensor dtype: {}",
                             key, NameOf(dtype), NameOf(feature.dtype())),
-                "give the column the feature's `dtype`");
+                "set the column's `dtype` to that of the feature");
   }
   return text ? feature : ops::Cast(feature, DType::kInt64);
 }
@@ -248,7 +248,7 @@ struct ColumnValues::Categorize {
     }
     if (!Compatible(weights.shape(), result.ids.shape())) {
       Refuse(c.place,
-             fmt::format("feature '{}' is {}, the values that it weighs are {}",
+             fmt::format("feature '{}' is {}, but the values that it weights are {}",
                          c.weight_feature_key, weights.shape().Text(), result.ids.shape().Text()));
     }
     result.weights = Paired(c, ops::Cast(weights, DType::kFloat), result);
@@ -279,7 +279,7 @@ struct ColumnValues::Categorize {
   }
   template <class T>
   Categories operator()(const T& c) const {
-    Refuse(c.place, fmt::format("a {} is no categorical column", T::kType));
+    Refuse(c.place, fmt::format("a {} is not a categorical column", T::kType));
   }
 
  private:
@@ -314,8 +314,8 @@ struct ColumnValues::Categorize {
         {fmt::format("feature '{}' has %1 weights for the %0 values of '{}' in a batch, expected "
                      "one for each value in every example",
                      c.weight_feature_key, c.categorical_column),
-         "in dense input a weight of 0 is none, and so is a value of '' or -1; lists "
-         "(VarLenFeature) hold any"});
+         "in dense input, a weight of 0 and a value of '' or -1 count as absent; lists "
+         "(VarLenFeature) can contain them"});
     const Value first = ops::StridedSlice(shape, {.begin = {0}, .end = {1}, .shrink_axis_mask = 1});
     return ops::GreaterEqual(first, Zero(first));
   }
@@ -432,10 +432,10 @@ Value ColumnValues::Numbers(const NumericColumn& column) const {
     if (found < 0) break;
   }
   if (found >= 0 && found != n) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("feature '{}' has {} numbers an example, its column {}", column.key, found, n),
-        "give the column the feature's `shape`");
+    throw Error(Code::kUsage,
+                fmt::format("feature '{}' has {} numbers per example, but its column has {}",
+                            column.key, found, n),
+                "set the column's `shape` to that of the feature");
   }
   Value x = ops::Cast(feature, DType::kFloat);
   const auto flat = [&](Value of) { return ops::Reshape(of, Shape({kUnknownDim, n})); };
@@ -483,7 +483,7 @@ Value ColumnValues::Indicator(const Categories& categories) const {
   if (categories.buckets > std::numeric_limits<int>::max()) {
     throw Error(Code::kUsage,
                 fmt::format("an indicator_column of {} buckets is too wide", categories.buckets),
-                "an embedding_column is narrower");
+                "use an embedding_column, which is narrower");
   }
   const bool single = Width(categories.ids) == 1;
   const auto column = [&](Value x) { return single ? OnlyColumn(x) : x; };

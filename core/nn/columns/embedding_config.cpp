@@ -69,7 +69,7 @@ class SpecCheck {
     faults_.Catch([&] { CheckOptions(optimizer); });
     if (!spec_.pipeline_execution_with_tensor_core) return;
     if (RowOptionsOf(optimizer).use_gradient_accumulation) return;
-    faults_.Add({.message = "with pipeline_execution_with_tensor_core gradients wait summed, and "
+    faults_.Add({.message = "pipeline_execution_with_tensor_core sums the gradients that wait, but "
                             "use_gradient_accumulation is false",
                  .hint = "leave out one of them",
                  .place = PlaceOf(optimizer)});
@@ -105,8 +105,8 @@ class SpecCheck {
       const std::string key = fmt::format("feature_columns.{}", i);
       const std::string& name = spec_.feature_columns[i];
       if (!context_.columns.Has(name)) {
-        faults_.Say(key, fmt::format("'{}' is none of feature_columns", name),
-                    "the job's feature_columns define it");
+        faults_.Say(key, fmt::format("'{}' is not in feature_columns", name),
+                    "define it in the job's feature_columns");
         continue;
       }
       CheckColumnOf(key, name, context_.columns.At(name, {}), tables);
@@ -133,7 +133,7 @@ class SpecCheck {
                               "tpu.experimental.shared_embedding_columns, embedding_column, "
                               "shared_embedding_columns). Got {}",
                               NameOfType(column)),
-                  "the model's feature_columns name all that it takes, these its tables");
+                  "the model's feature_columns name all its columns; these name only its tables");
       return;
     }
     if (!context_.use_tpu) return;
@@ -149,7 +149,7 @@ class SpecCheck {
       for (const std::string& categorical : CategoricalsOf(column)) {
         faults_.Expect(
             context_.columns.BucketsOf(categorical) <= kMostOfATable, key,
-            fmt::format("'{}' has {} categories, and a table at most {} rows", categorical,
+            fmt::format("'{}' has {} categories, but a table can have at most {} rows", categorical,
                         context_.columns.BucketsOf(categorical), kMostOfATable));
         const std::string feature = FeatureOf(categorical);
         if (tables.emplace(feature, name).second) continue;
@@ -157,7 +157,7 @@ class SpecCheck {
                     fmt::format("Feature column {} is used with multiple embeddings and this is "
                                 "not supported.",
                                 feature),
-                    fmt::format("'{}' has it, too", tables.at(feature)));
+                    fmt::format("'{}' uses it as well", tables.at(feature)));
       }
     });
   }
@@ -183,14 +183,14 @@ class SpecCheck {
       faults_.Say(fmt::format("feature_columns.{}", i),
                   "Embedding feature column did not capture any thing. Make sure the feature "
                   "columns passed to TPUEstimator constructor is properly used in model_fn.",
-                  fmt::format("'{}' is in no feature_columns of the model", name));
+                  fmt::format("'{}' is not in the model's feature_columns", name));
     }
     for (const std::string& name : used) {
       const FeatureColumn& column = context_.columns.At(name, {});
       if (!IsTable(column)) continue;
       faults_.Say("feature_columns",
-                  fmt::format("'{}', a {}, is not among them", name, NameOfType(column)),
-                  "name it here, or make it a core column: embedding_column");
+                  fmt::format("'{}', a {}, is missing here", name, NameOfType(column)),
+                  "add it here, or make it a core column: embedding_column");
     }
   }
 
@@ -217,10 +217,10 @@ class SpecCheck {
                     fmt::format("Found weights {} for weighted_categorical_column, which is "
                                 "notcompatible with sparse feature {} enqueued as dense tensor.",
                                 *feature.weight_key, name),
-                    "give the table a combiner");
+                    "set the table's combiner");
       } else if (feature.weight_key && feature.max_sequence_length > 0) {
-        faults_.Say(key + ".weight_key", "the steps of a sequence have no weights",
-                    "leave out weight_key, or max_sequence_length");
+        faults_.Say(key + ".weight_key", "the steps of a sequence cannot have weights",
+                    "remove weight_key or max_sequence_length");
       }
     }
   }
@@ -243,7 +243,8 @@ class SpecCheck {
     faults_.Expect(table.dimension >= 1, key + ".dimension",
                    fmt::format("dimension must be a positive int. Received: {}.", table.dimension));
     faults_.Expect(table.vocabulary_size <= kMostOfATable && table.dimension <= kMostOfATable, key,
-                   fmt::format("a table has at most {} rows, and numbers a row", kMostOfATable));
+                   fmt::format("a table can have at most {} rows, and as many numbers per row",
+                               kMostOfATable));
     if (table.learning_rate && table.learning_rate_fn) {
       faults_.Say(key + ".learning_rate",
                   fmt::format("At most one of learning_rate and learning_rate_fn can be None. "
@@ -258,13 +259,14 @@ class SpecCheck {
                    fmt::format("`table_to_config_dict` specifies table that is not used in "
                                "`feature_to_config_dict`: {}.",
                                name),
-                   "leave it out, or let a feature look it up");
+                   "remove it, or let a feature look it up");
     const std::optional<TableOptimizer>& optimizer = table.optimization_parameters
                                                          ? table.optimization_parameters
                                                          : spec_.optimization_parameters;
     if (!optimizer) {
       faults_.Say(key, "`optimization_parameters` is missing.",
-                  "the table's, or embedding_config_spec.optimization_parameters for all");
+                  "set it for the table, or set embedding_config_spec.optimization_parameters for "
+                  "all tables");
       return;
     }
     if (table.optimization_parameters) CheckOptimizer(*optimizer);
@@ -274,7 +276,7 @@ class SpecCheck {
                                "Received dimension {}",
                                table.dimension));
     faults_.Expect(table.learning_rate_fn.has_value(), key,
-                   "FrequencyEstimator counts steps by the table's learning rate",
+                   "FrequencyEstimator needs the step as the table's learning rate",
                    "learning_rate_fn: (step)");
   }
 

@@ -13,7 +13,7 @@ Value Normal(const MinMax& m, Value x) { return ops::RealDiv(ops::Sub(x, m.min),
 Value Normal(const Formula& formula, Value x) {
   const Value normal = BuildFormula(x.graph(), formula, {.values = {{"x", x}}});
   if (normal.dtype() == x.dtype() && normal.shape() == x.shape()) return normal;
-  throw Error(Code::kUsage, fmt::format("normalizer_fn gives {} {}, and its column is {} {}",
+  throw Error(Code::kUsage, fmt::format("normalizer_fn returns {} {}, expected the column's {} {}",
                                         NameOf(normal.dtype()), normal.shape().Text(),
                                         NameOf(x.dtype()), x.shape().Text()))
       .At(formula.place);

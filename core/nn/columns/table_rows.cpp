@@ -26,7 +26,7 @@ Tensor DimsOf(const Shape& shape) {
 // Rows [m, D] of the table as it begins, as nodes of the graph of `ids` [m].
 Value StartingRows(const Variable& table, const TableStart& start, Value ids) {
   const Node* const seed = ids.graph().FindNode(SeedName(table.name));
-  Check(seed != nullptr, "{} has rows and no seed", table.name);
+  Check(seed != nullptr, "{} has materialized rows but no seed", table.name);
   Graph whole(ids.graph().registry());
   std::optional<NameScope> scope;
   if (!start.scope.empty()) scope.emplace(whole, start.scope);
@@ -37,9 +37,9 @@ Value StartingRows(const Variable& table, const TableStart& start, Value ids) {
                      ids, start.shape.dim(1));
   if (rows) return *rows;
   throw Error(Code::kUsage,
-              fmt::format("the initial value of \"{}\", {}, is no function of the row", table.name,
-                          start.shape.Text()),
-              "initializer: {type: truncated_normal}, random_normal, random_uniform, a "
+              fmt::format("the initial value of \"{}\", {}, cannot be computed row by row",
+                          table.name, start.shape.Text()),
+              "use initializer: {type: truncated_normal}, random_normal, random_uniform, a "
               "variance_scaling or a constant")
       .At(table.handle.node->origin());
 }

@@ -19,7 +19,7 @@ Operand BuildCast(const Arguments& a) {
   const DType dtype = a.Type(1);
   const Tensored x = a.Tensor(0);
   if (x.value.dtype() == DType::kString || dtype == DType::kString) {
-    a.Fail(0, fmt::format("{} does not become {}", NameOf(x.value.dtype()), NameOf(dtype)),
+    a.Fail(0, fmt::format("{} cannot be converted to {}", NameOf(x.value.dtype()), NameOf(dtype)),
            dtype == DType::kString ? "as_string(x) makes texts" : "");
   }
   return {Tensored{ops::Cast(x.value, dtype), x.rows}};
@@ -28,7 +28,7 @@ Operand BuildCast(const Arguments& a) {
 Operand BuildWhere(const Arguments& a) {
   std::vector<Tensored> all = {a.Tensor(0, DType::kBool)};
   if (all[0].value.dtype() != DType::kBool) {
-    a.Fail(0, fmt::format("'condition' is bool, found {}", Described(a.at(0))));
+    a.Fail(0, fmt::format("'condition' must be bool, found {}", Described(a.at(0))));
   }
   constexpr std::array<size_t, 2> kBoth = {1, 2};
   for (const Tensored& one : a.Alike(kBoth)) all.push_back(one);
@@ -63,7 +63,7 @@ std::vector<int64_t> Batched(const Arguments& a, const Tensored& x, std::vector<
   int64_t known = 1;
   for (const int64_t dim : dims) {
     if (__builtin_mul_overflow(known, std::max<int64_t>(dim, 1), &known)) {
-      a.Fail(1, "the shape has more elements than can be counted");
+      a.Fail(1, "the shape has too many elements");
     }
   }
   for (int64_t& dim : dims) {
@@ -78,13 +78,13 @@ std::vector<int64_t> Batched(const Arguments& a, const Tensored& x, std::vector<
 Operand BuildReshape(const Arguments& a) {
   const Tensored x = a.Tensor(0);
   if (a.at(1).tensor() != nullptr) {
-    if (x.rows) a.Fail(1, "the shape of an example is a list of integers");
+    if (x.rows) a.Fail(1, "the shape of an example must be a list of integers");
     return {Tensored{ops::Reshape(x.value, a.Tensor(1).value)}};
   }
   std::vector<int64_t> dims = a.Integers(1);
   const bool fits = std::all_of(dims.begin(), dims.end(), [](int64_t d) { return d >= -1; }) &&
                     std::count(dims.begin(), dims.end(), -1) <= 1;
-  if (!fits) a.Fail(1, "one side may be -1, none less");
+  if (!fits) a.Fail(1, "one dimension may be -1, and none may be smaller");
   if (x.rows) dims = Batched(a, x, std::move(dims));
   return {Tensored{ops::Reshape(x.value, Shape(dims)), x.rows}};
 }
@@ -94,8 +94,8 @@ bool SameRows(const Arguments& a, const std::vector<Tensored>& tensors) {
   const auto rows =
       std::count_if(tensors.begin(), tensors.end(), [](const Tensored& t) { return t.rows; });
   if (rows != 0 && rows != static_cast<int64_t>(tensors.size())) {
-    a.Fail(0, "a constant does not stand beside an example's values",
-           "zeros_like(x) + constant is one of an example");
+    a.Fail(0, "a constant cannot be combined with an example's values",
+           "zeros_like(x) + constant is a value of the example");
   }
   return rows != 0;
 }
@@ -118,7 +118,7 @@ Operand BuildStack(const Arguments& a) {
 Operand BuildUnstack(const Arguments& a) {
   const Tensored x = a.Tensor(0);
   const int axis = a.Axis(1, x, 0);
-  if (x.value.shape().dim(axis) == kUnknownDim) a.Fail(0, "that side is not known");
+  if (x.value.shape().dim(axis) == kUnknownDim) a.Fail(0, "the size of that axis is not known");
   Operands parts;
   for (const Value part : ops::Unpack(x.value, axis)) parts.push_back({Tensored{part, x.rows}});
   return {std::move(parts)};
@@ -126,13 +126,13 @@ Operand BuildUnstack(const Arguments& a) {
 
 // The sizes along an axis: of equal parts, or as they are listed, where one may be -1, the rest.
 std::vector<int64_t> SizesOf(const Arguments& a, int64_t side) {
-  if (side == kUnknownDim) a.Fail(0, "that side is not known");
+  if (side == kUnknownDim) a.Fail(0, "the size of that axis is not known");
   std::vector<int64_t> sizes = a.Integers(1);
   if (const Literal* const literal = a.at(1).literal();
       std::holds_alternative<int64_t>(literal->value)) {
     const int64_t parts = sizes[0];
     if (parts < 1 || parts > std::max<int64_t>(side, 1) || side % parts != 0) {
-      a.Fail(1, fmt::format("{} is not cut in {} equal parts", side, parts));
+      a.Fail(1, fmt::format("{} cannot be split into {} equal parts", side, parts));
     }
     return std::vector<int64_t>(static_cast<size_t>(parts), side / parts);
   }
@@ -140,13 +140,13 @@ std::vector<int64_t> SizesOf(const Arguments& a, int64_t side) {
   int64_t* rest = nullptr;
   for (int64_t& size : sizes) {
     if (size < -1 || size > side || (size == -1 && rest != nullptr)) {
-      a.Fail(1, fmt::format("sizes are 0 or more, and one may be -1; found {}", size));
+      a.Fail(1, fmt::format("sizes must be at least 0, and one may be -1; found {}", size));
     }
     if (size == -1) rest = &size;
     sum += std::max<int64_t>(size, 0);
   }
   if (sum > side || (rest == nullptr && sum != side)) {
-    a.Fail(1, fmt::format("the sizes are {} together, and the side is {}", sum, side));
+    a.Fail(1, fmt::format("the sizes add up to {}, but the axis has size {}", sum, side));
   }
   if (rest != nullptr) *rest = side - sum;
   return sizes;
@@ -182,7 +182,7 @@ Operand BuildGather(const Arguments& a) {
   const Tensored x = a.Tensor(0);
   const Tensored indices = a.Tensor(1);
   const int64_t batch_dims = a.Integer(kBatchDims, 0);
-  if (x.rows) a.Fail(0, "what is picked from is a constant", "x[i] picks of an example");
+  if (x.rows) a.Fail(0, "cannot be used on an example's values", "x[i] selects from an example");
   if (batch_dims < 0 || batch_dims > indices.value.shape().rank()) {
     a.Fail(kBatchDims, fmt::format("batch_dims is {}", batch_dims));
   }
@@ -236,14 +236,14 @@ Operand BuildPad(const Arguments& a) {
     paddings.emplace_back(*before, *after);
   }
   if (list == nullptr || paddings.size() != list->size() + (x.rows ? 1 : 0)) {
-    a.Fail(1, "'paddings' is a list of [before, after], one an axis");
+    a.Fail(1, "'paddings' must be a list of [before, after], one per axis");
   }
   return {Tensored{ops::Pad(x.value, paddings), x.rows}};
 }
 
 Operand BuildShape(const Arguments& a) {
   const Tensored x = a.Tensor(0);
-  if (x.rows) a.Fail(0, "is not known of single examples");
+  if (x.rows) a.Fail(0, "cannot be used on single examples");
   return {Tensored{ops::ShapeOf(x.value, a.Type(1, DType::kInt32))}};
 }
 Operand BuildSize(const Arguments& a) {
@@ -261,7 +261,7 @@ Operand BuildSize(const Arguments& a) {
     return {Tensored{ops::Cast(count.value, a.Type(1, DType::kInt32)), true}};
   }
   const Tensored x = a.Tensor(0);
-  if (x.rows) a.Fail(0, "is not known of single examples");
+  if (x.rows) a.Fail(0, "cannot be used on single examples");
   return {Tensored{ops::Size(x.value, a.Type(1, DType::kInt32))}};
 }
 Operand BuildRank(const Arguments& a) {
@@ -278,7 +278,7 @@ Operand Filled(const Arguments& a, double value, size_t type) {
   int64_t elements = 1;
   for (const int64_t dim : dims) {
     if (dim < 0 || dim > kMostElements || (elements *= dim) > kMostElements) {
-      a.Fail(0, "this shape has no such constant");
+      a.Fail(0, "this shape is negative or too large");
     }
   }
   return {Tensored{ops::Full(a.graph(), a.Type(type, DType::kFloat), Shape(dims), value)}};
@@ -294,7 +294,7 @@ Operand BuildFill(const Arguments& a) {
 Operand BuildConstant(const Arguments& a) {
   std::optional<DType> dtype;
   if (a.Has(1)) dtype = a.Type(1);
-  if (a.at(0).tensor() != nullptr) a.Fail(0, "'value' is a number, a text or a list of them");
+  if (a.at(0).tensor() != nullptr) a.Fail(0, "'value' must be a number, a text or a list of these");
   return {a.Tensor(0, dtype)};
 }
 

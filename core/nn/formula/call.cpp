@@ -103,7 +103,7 @@ int64_t Arguments::Integer(size_t i, std::optional<int64_t> otherwise) const {
   const Literal* const literal = bound_[i].literal();
   const auto* const integer = literal == nullptr ? nullptr : std::get_if<int64_t>(&literal->value);
   if (integer == nullptr) {
-    Fail(i, fmt::format("'{}' is an integer, found {}", name(i), Described(bound_[i])));
+    Fail(i, fmt::format("'{}' must be an integer, found {}", name(i), Described(bound_[i])));
   }
   return *integer;
 }
@@ -112,7 +112,7 @@ double Arguments::Number(size_t i, std::optional<double> otherwise) const {
   if (!Has(i) && otherwise) return *otherwise;
   const Literal* const literal = bound_[i].literal();
   if (literal == nullptr || !config::IsNumber(*literal)) {
-    Fail(i, fmt::format("'{}' is a number, found {}", name(i), Described(bound_[i])));
+    Fail(i, fmt::format("'{}' must be a number, found {}", name(i), Described(bound_[i])));
   }
   return config::NumberOf(*literal);
 }
@@ -122,7 +122,7 @@ bool Arguments::Truth(size_t i, bool otherwise) const {
   const Literal* const literal = bound_[i].literal();
   const auto* const truth = literal == nullptr ? nullptr : std::get_if<bool>(&literal->value);
   if (truth == nullptr) {
-    Fail(i, fmt::format("'{}' is true or false, found {}", name(i), Described(bound_[i])));
+    Fail(i, fmt::format("'{}' must be true or false, found {}", name(i), Described(bound_[i])));
   }
   return *truth;
 }
@@ -137,7 +137,7 @@ DType Arguments::Type(size_t i, std::optional<DType> otherwise) const {
   const bool computes = dtype && *dtype != DType::kHalf && *dtype != DType::kResource;
   if (computes) return *dtype;
   Fail(i,
-       fmt::format("'{}' is a type, found {}", name(i),
+       fmt::format("'{}' must be a type, found {}", name(i),
                    text != nullptr ? Quoted(*text) : Described(bound_[i])),
        "float32, float64, bfloat16, int32, int64, bool, string, ...");
 }
@@ -155,8 +155,8 @@ std::vector<int64_t> Arguments::Integers(size_t i) const {
     }
     if (list != nullptr && integers.size() == list->size()) return integers;
   }
-  Fail(i, fmt::format("'{}' is a list of integers, found {}", name(i), Described(bound_[i])),
-       "what it is must be known before anything runs");
+  Fail(i, fmt::format("'{}' must be a list of integers, found {}", name(i), Described(bound_[i])),
+       "its value must be known before the graph runs");
 }
 
 int Arguments::AxisOf(size_t i, int64_t named, const Tensored& x, int extra) const {
@@ -165,7 +165,7 @@ int Arguments::AxisOf(size_t i, int64_t named, const Tensored& x, int extra) con
   if (!shape.known_rank()) Fail(i, "the number of axes of its input is not known");
   const int rank = shape.rank() - batch + extra;
   if (named < -rank || named >= rank) {
-    Fail(i, fmt::format("there is no axis {} in {} axes", named, rank));
+    Fail(i, fmt::format("axis {} is out of range for {} axes", named, rank));
   }
   return static_cast<int>(named < 0 ? named + rank : named) + batch;
 }

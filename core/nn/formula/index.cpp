@@ -15,19 +15,21 @@ namespace tpuest::nn {
 
 Operand MaskedBy(const Expression& e, const Tensored& x, const Tensored& mask) {
   if (mask.value.dtype() != DType::kBool) {
-    FailAt(e, fmt::format("a mask is of truths, found {}", Described({mask})));
+    FailAt(e, fmt::format("a mask must be bool, found {}", Described({mask})));
   }
   const Shape& whole = x.value.shape();
   const Shape& shape = mask.value.shape();
   if (!whole.known_rank() || !shape.known_rank() || x.rows != mask.rows) {
-    FailAt(e, "a mask has the shape of what it picks from", "where(mask, x, 0) broadcasts");
+    FailAt(e, "a mask must have the shape of the tensor that it selects from",
+           "where(mask, x, 0) broadcasts");
   }
   const int axes = shape.rank();
   const bool has_axes = axes > (mask.rows ? 1 : 0) && axes <= whole.rank();
   if (!has_axes || !Compatible(shape, Shape(std::vector<int64_t>(whole.dims().begin(),
                                                                  whole.dims().begin() + axes)))) {
-    FailAt(e, fmt::format("a mask of {} does not pick from {}", shape.Text(), whole.Text()),
-           "it has the shape of x or of its first axes; where(mask, x, 0) broadcasts");
+    FailAt(
+        e, fmt::format("a mask of {} does not fit a tensor of {}", shape.Text(), whole.Text()),
+        "it must have the shape of the tensor or of its first axes; where(mask, x, 0) broadcasts");
   }
   return {Masked{x, mask}};
 }
@@ -49,7 +51,7 @@ class SliceWriter {
     const Expression& e = *position.e;
     const int64_t bit = int64_t{1} << options_.begin.size();
     if (e.kind == Expression::Kind::kEllipsis) {
-      if (options_.ellipsis_mask != 0) FailAt(e, "there are two ellipses");
+      if (options_.ellipsis_mask != 0) FailAt(e, "only one ellipsis is allowed");
       options_.ellipsis_mask |= bit;
       return Push(0, 0, 1);
     }
@@ -83,7 +85,7 @@ class SliceWriter {
         literal == nullptr ? nullptr : std::get_if<int64_t>(&literal->value);
     if (integer == nullptr) {
       FailAt(e, fmt::format("{} takes an integer, found {}", what, Described(operand)),
-             operand.tensor() != nullptr ? "gather(x, indices) picks by a tensor" : "");
+             operand.tensor() != nullptr ? "gather(x, indices) takes a tensor of indices" : "");
     }
     if (*integer > kMost || *integer < -kMost) FailAt(e, fmt::format("{} is out of range", what));
     return *integer;
@@ -111,10 +113,10 @@ Operand Gathered(const Expression& e, const Tensored& x, const Tensored& index) 
   if (dtype == DType::kBool) return MaskedBy(e, x, index);
   const Shape& shape = index.value.shape();
   if (!IsInteger(dtype) || !shape.known_rank() || shape.rank() != 0) {
-    FailAt(e, fmt::format("an index is one integer, found {}", Described({index})),
+    FailAt(e, fmt::format("an index must be one integer, found {}", Described({index})),
            "gather(x, indices) picks several");
   }
-  if (x.rows || index.rows) FailAt(e, "an index of an example is a number");
+  if (x.rows || index.rows) FailAt(e, "an index into an example must be a number");
   return {Tensored{ops::GatherV2(x.value, index.value)}};
 }
 
@@ -128,8 +130,8 @@ Operand PartOfText(const Expression& e, const Tensored& x,
         literal == nullptr ? nullptr : std::get_if<int64_t>(&literal->value);
     if (integer == nullptr) {
       FailAt(*positions[0].e,
-             fmt::format("a text is cut at integers, found {}", Described(operand)),
-             operand.tensor() != nullptr ? "substr(x, pos, len) cuts at tensors" : "");
+             fmt::format("a text can only be sliced at integers, found {}", Described(operand)),
+             operand.tensor() != nullptr ? "substr(x, pos, len) takes tensors" : "");
     }
     return *integer;
   };
@@ -140,7 +142,7 @@ Operand PartOfText(const Expression& e, const Tensored& x,
   std::optional<int64_t> end;
   if (positions[0].e->kind == Expression::Kind::kSlice) {
     end = bound(values[1]);
-    if (bound(values[2]).value_or(1) != 1) FailAt(*positions[0].e, "a text is cut in one piece");
+    if (bound(values[2]).value_or(1) != 1) FailAt(*positions[0].e, "a text is sliced by stride 1");
   } else if (!begin) {
     FailAt(*positions[0].e, "a text has one axis, its bytes");
   } else if (*begin != -1) {
@@ -154,14 +156,14 @@ Operand PartOfText(const Expression& e, const Tensored& x,
 
 Value MaskAsNumbers(const Masked& masked) {
   const Value x = masked.x.value;
-  if (x.dtype() == DType::kString) throw config::Misfit{"texts that a mask picks are not counted"};
+  if (x.dtype() == DType::kString) throw config::Misfit{"a mask cannot count texts"};
   return ops::SelectV2(WholeMask(masked), ops::OnesLike(x), ops::ZerosLike(x));
 }
 
 Tensored WhereMasked(const Arguments& a, double filler) {
   const Masked& masked = *a.at(0).masked();
   const DType dtype = masked.x.value.dtype();
-  if (dtype == DType::kString) a.Fail(0, "texts are not reduced");
+  if (dtype == DType::kString) a.Fail(0, "a mask of texts cannot be reduced");
   Literal literal{filler};
   if (dtype == DType::kBool) literal.value = filler != 0;
   if (IsInteger(dtype)) {

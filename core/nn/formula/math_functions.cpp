@@ -32,7 +32,7 @@ std::vector<int64_t> MaskedAxes(const Arguments& a, size_t axis) {
   const Masked& masked = *a.at(0).masked();
   if (!a.Has(axis)) return a.Axes(axis, masked.x);
   if (a.Integers(axis) != std::vector<int64_t>{0}) {
-    a.Fail(axis, "of what a mask picks axis 0 is known, or all of them");
+    a.Fail(axis, "x[mask] can be reduced only over axis 0 or over all axes");
   }
   std::vector<int64_t> axes;
   for (int64_t d = masked.x.rows ? 1 : 0; d < masked.mask.value.shape().rank(); ++d) {
@@ -44,11 +44,11 @@ std::vector<int64_t> MaskedAxes(const Arguments& a, size_t axis) {
 // A reduction of x[mask]. The mean is the sum divided by how many there are: nan of none.
 Operand ReducedMasked(const Arguments& a, Reduce reduce, size_t axis) {
   const Masked& masked = *a.at(0).masked();
-  if (a.Truth(axis + 1, false)) a.Fail(axis + 1, "the axes of a mask are not kept");
+  if (a.Truth(axis + 1, false)) a.Fail(axis + 1, "x[mask] cannot keep its axes");
   const std::vector<int64_t> axes = MaskedAxes(a, axis);
   const bool mean = reduce == ops::Mean;
   if (mean && !IsFloating(masked.x.value.dtype())) {
-    a.Fail(0, "the mean of what a mask picks is of real numbers", "cast(x, float32)[mask]");
+    a.Fail(0, "the mean of x[mask] needs floating-point numbers", "cast(x, float32)[mask]");
   }
   const Tensored filled = WhereMasked(a, FillerOf(reduce));
   const Value result = (mean ? ops::Sum : reduce)(filled.value, axes, false, "");
@@ -106,7 +106,7 @@ Operand BuildExtreme(const Arguments& a, std::string_view op) {
     const bool keep = a.Truth(kMost + 1, false);
     return {Tensored{Reduced(reduce, x.value, a.Axes(kMost, x), keep), x.rows}};
   }
-  if (a.Has(kMost)) a.Fail(kMost, "of several tensors there is no axis");
+  if (a.Has(kMost)) a.Fail(kMost, "several tensors do not take an axis");
   Operand all = a.at(0);
   for (size_t i = 1; i < kMost; ++i) {
     if (!a.Has(i)) continue;

@@ -136,7 +136,8 @@ Operand BuildMatMul(const Arguments& a) {
     const Shape& shape = t[i].value.shape();
     if (!shape.known_rank()) a.Fail(i, "the number of its axes is not known");
     if (shape.rank() - (t[i].rows ? 1 : 0) < 2) {
-      a.Fail(i, fmt::format("'{}' is {}, expected a matrix or several", a.name(i), shape.Text()));
+      a.Fail(i, fmt::format("'{}' is {}, expected a matrix or a batch of matrices", a.name(i),
+                            shape.Text()));
     }
   }
   const bool of_x = a.Truth(2, false);
@@ -155,8 +156,8 @@ Operand BuildMatMul(const Arguments& a) {
     }
     const bool known = IsKnown(*together) && x.shape().fully_known() && y.shape().fully_known();
     if (!known) {
-      a.Fail(0, fmt::format("{} times {}: axes that stretch have known sizes", x.shape().Text(),
-                            y.shape().Text()));
+      a.Fail(0, fmt::format("{} times {}: axes that broadcast must have known sizes",
+                            x.shape().Text(), y.shape().Text()));
     }
     x = Stretched(x, *together);
     y = Stretched(y, *together);
@@ -172,7 +173,7 @@ Operand BuildSigmoidCrossEntropy(const Arguments& a) {
   const std::vector<Tensored> t = a.Alike(kBoth);
   const bool fit = t[0].rows == t[1].rows && Compatible(t[0].value.shape(), t[1].value.shape());
   if (!fit) {
-    a.Fail(0, fmt::format("labels and logits are of one shape, found {} and {}",
+    a.Fail(0, fmt::format("labels and logits must have one shape, found {} and {}",
                           t[0].value.shape().Text(), t[1].value.shape().Text()));
   }
   return {Tensored{SigmoidCrossEntropy(t[1].value, t[0].value), t[0].rows}};
@@ -183,7 +184,7 @@ Value AsRows(const Arguments& a, size_t i, Value x) {
   const Shape& shape = x.shape();
   if (shape.rank() == 2) return x;
   if (shape.dim(-1) == kUnknownDim || !HasOneUnknown(shape)) {
-    a.Fail(i, fmt::format("'{}' is {}, expected known sizes but for the batch", a.name(i),
+    a.Fail(i, fmt::format("'{}' is {}, expected known sizes except for the batch", a.name(i),
                           shape.Text()));
   }
   return ops::Reshape(x, Shape{kUnknownDim, shape.dim(-1)});
@@ -217,7 +218,7 @@ Operand BuildSoftmaxCrossEntropy(const Arguments& a) {
   Value labels = t[0].value;
   const bool alike = labels.shape().known_rank() && labels.shape().rank() == logits.shape().rank();
   if (!alike) {
-    a.Fail(0, fmt::format("labels and logits are of one shape, found {} and {}",
+    a.Fail(0, fmt::format("labels and logits must have one shape, found {} and {}",
                           labels.shape().Text(), logits.shape().Text()));
   }
   labels = ClassesLast(labels, axis);
@@ -234,7 +235,7 @@ Operand BuildSparseSoftmaxCrossEntropy(const Arguments& a) {
   const bool fit = of_labels.known_rank() && of_logits.known_rank() && labels.rows == logits.rows &&
                    of_logits.rank() == of_labels.rank() + 1;
   if (!fit) {
-    a.Fail(0, fmt::format("labels have the axes of logits without the last, found {} and {}",
+    a.Fail(0, fmt::format("labels must have the axes of logits without the last, found {} and {}",
                           of_labels.Text(), of_logits.Text()));
   }
   const Value numbers =
@@ -254,9 +255,9 @@ std::vector<int64_t> WindowOf(const Arguments& a, size_t i) {
   if (is_whole) sides = {sides[1], sides[2]};
   const bool fits = sides.size() == 2 && sides[0] > 0 && sides[1] > 0;
   if (!fits) {
-    a.Fail(i,
-           fmt::format("'{}' is one positive integer, height and width, or [1, height, width, 1]",
-                       a.name(i)));
+    a.Fail(i, fmt::format(
+                  "'{}' must be one positive integer, height and width, or [1, height, width, 1]",
+                  a.name(i)));
   }
   return sides;
 }
@@ -266,7 +267,7 @@ std::string WordOf(const Arguments& a, size_t i, std::string_view otherwise) {
   const Literal* const literal = a.at(i).literal();
   const auto* const text = literal == nullptr ? nullptr : std::get_if<std::string>(&literal->value);
   if (text == nullptr)
-    a.Fail(i, fmt::format("'{}' is a text, found {}", a.name(i), Described(a.at(i))));
+    a.Fail(i, fmt::format("'{}' must be a text, found {}", a.name(i), Described(a.at(i))));
   return *text;
 }
 
@@ -275,7 +276,7 @@ Operand BuildPool(const Arguments& a) {
   constexpr size_t kPadding = 3;
   constexpr size_t kFormat = 4;
   const Tensored x = a.Tensor(0);
-  if (x.rows) a.Fail(0, "is not known of single examples");
+  if (x.rows) a.Fail(0, "cannot be used on single examples");
   const ops::PoolOptions options{.ksize = WindowOf(a, 1),
                                  .strides = WindowOf(a, 2),
                                  .padding = WordOf(a, kPadding, "VALID"),
@@ -294,7 +295,7 @@ Operand BuildTopK(const Arguments& a) {
   const Tensored x = a.Tensor(0);
   const int64_t k = a.Integer(1, 1);
   if (k < 1 || k > kMost) a.Fail(1, fmt::format("k is {}", k));
-  if (x.rows && x.value.shape().rank() < 2) a.Fail(0, "an example has one value");
+  if (x.rows && x.value.shape().rank() < 2) a.Fail(0, "an example has only one value");
   const ops::TopKResult top = ops::TopKV2(x.value, static_cast<int>(k));
   return {Operands{{Tensored{top.values, x.rows}}, {Tensored{top.indices, x.rows}}}};
 }

@@ -123,7 +123,7 @@ std::vector<T> ListOf(const Arguments& a, size_t i, Convert convert) {
   const Literal* const literal = a.at(i).literal();
   const auto* const list = literal == nullptr ? nullptr : std::get_if<Literals>(&literal->value);
   if (list == nullptr) {
-    a.Fail(i, fmt::format("'{}' is a list, found {}", a.name(i), Described(a.at(i))));
+    a.Fail(i, fmt::format("'{}' must be a list, found {}", a.name(i), Described(a.at(i))));
   }
   std::vector<T> values;
   for (const Literal& item : *list) values.push_back(convert(item));
@@ -146,9 +146,9 @@ AttrValue AttrOf(const Arguments& a, size_t i, const AttrDef& attr) {
     const auto* const text =
         literal == nullptr ? nullptr : std::get_if<std::string>(&literal->value);
     if (text != nullptr) return *text;
-    a.Fail(i, fmt::format("'{}' is a text, found {}", a.name(i), Described(a.at(i))));
+    a.Fail(i, fmt::format("'{}' must be a text, found {}", a.name(i), Described(a.at(i))));
   }
-  a.Fail(i, fmt::format("'{}' cannot be written in a formula", a.name(i)));
+  a.Fail(i, fmt::format("formulas cannot express '{}'", a.name(i)));
 }
 
 // The first tensor among the arguments that share a type attribute decides it, else what the
@@ -230,7 +230,7 @@ Operand CallOp(const RegisteredOp& op, const Arguments& a) {
   return BuiltAt(a.call(), [&]() -> Operand {
     const bool rows = AlignRows(tensors);
     if (rows && !IsElementwise(op.def->name)) {
-      throw config::Misfit{fmt::format("{} is not known of single examples", a.call().text)};
+      throw config::Misfit{fmt::format("{} cannot be used on single examples", a.call().text)};
     }
     std::vector<Value> values;
     for (const Tensored& tensor : tensors) values.push_back(tensor.value);

@@ -55,8 +55,8 @@ void Flatten(const Literal& literal, size_t depth, Flat& flat) {
   constexpr size_t kMostAxes = 8;
   const auto* const list = std::get_if<Literals>(&literal.value);
   if (list == nullptr) {
-    if (depth != flat.dims.size()) throw config::Misfit{"the lists are not of one length"};
-    if (literal.value.index() == 0) throw config::Misfit{"none is no tensor"};
+    if (depth != flat.dims.size()) throw config::Misfit{"the lists differ in length"};
+    if (literal.value.index() == 0) throw config::Misfit{"none is not a tensor"};
     flat.items.push_back(&literal);
     return;
   }
@@ -66,7 +66,7 @@ void Flatten(const Literal& literal, size_t depth, Flat& flat) {
     flat.dims.push_back(size);
   }
   if (depth >= flat.dims.size() || flat.dims[depth] != size) {
-    throw config::Misfit{"the lists are not of one length"};
+    throw config::Misfit{"the lists differ in length"};
   }
   for (const Literal& item : *list) Flatten(item, depth + 1, flat);
 }
@@ -85,9 +85,9 @@ bool Holds(const Literal& literal) {
 [[noreturn]] void Unfit(const Literal& literal, DType dtype) {
   const std::string text = config::TextOf(literal);
   throw config::Misfit{
-      fmt::format("{} does not become {}", Holds<std::string>(literal) ? Quoted(text) : text,
+      fmt::format("{} cannot be converted to {}", Holds<std::string>(literal) ? Quoted(text) : text,
                   NameOf(dtype)),
-      IsInteger(dtype) && Holds<double>(literal) ? "cast(x, float32) makes the other one real"
+      IsInteger(dtype) && Holds<double>(literal) ? "cast(x, float32) converts the other operand"
                                                  : ""};
 }
 
@@ -119,7 +119,7 @@ std::string Described(const Operand& operand) {
   if (const Tensored* const tensor = operand.tensor()) {
     return fmt::format("{} {}", NameOf(tensor->value.dtype()), tensor->value.shape().Text());
   }
-  if (operand.masked() != nullptr) return "what a mask picks";
+  if (operand.masked() != nullptr) return "elements that a mask selects";
   if (operand.parts() != nullptr) return "the parts of texts";
   return operand.list() != nullptr ? "a list" : "a type";
 }
@@ -147,7 +147,7 @@ DType NaturalType(const Literal& literal) {
     } else if (pair(DType::kInt32, DType::kFloat) || pair(DType::kInt64, DType::kFloat)) {
       dtype = DType::kFloat;
     } else {
-      throw config::Misfit{"the list holds values of several kinds"};
+      throw config::Misfit{"the list mixes kinds of values"};
     }
     first = false;
   }
@@ -184,20 +184,20 @@ Tensor TensorOf(const Literal& literal, DType dtype) {
 Tensored ToTensor(Graph& graph, const Operand& operand, std::optional<DType> dtype) {
   if (const Tensored* const tensor = operand.tensor()) return *tensor;
   if (const Literal* const literal = operand.literal()) {
-    if (operand.none()) throw config::Misfit{"none is no tensor"};
+    if (operand.none()) throw config::Misfit{"none is not a tensor"};
     return {graph.Constant(TensorOf(*literal, dtype ? *dtype : NaturalType(*literal)))};
   }
   if (operand.masked() != nullptr) {
     throw config::Misfit{
-        "a mask changes how many there are",
+        "the number of elements that a mask selects varies",
         "sum, mean, max, min, prod, all, any and size take x[mask]; where(mask, x, "
         "0) keeps the shape"};
   }
   if (const Parts* const parts = operand.parts()) {
-    throw config::Misfit{"each text has a number of parts of its own", WayOutOfParts(*parts)};
+    throw config::Misfit{"the number of parts varies with each text", WayOutOfParts(*parts)};
   }
   const Operands* const list = operand.list();
-  if (list == nullptr) throw config::Misfit{"a type is no tensor"};
+  if (list == nullptr) throw config::Misfit{"a type is not a tensor"};
   std::vector<const Operand*> items;
   for (const Operand& item : *list) items.push_back(&item);
   std::vector<Tensored> tensors = OfOneType(graph, items, "a list");
@@ -206,7 +206,7 @@ Tensored ToTensor(Graph& graph, const Operand& operand, std::optional<DType> dty
     for (const Tensored& tensor : tensors) values.push_back(tensor.value);
     return {ops::Pack(values, 0, "stack")};
   }
-  throw config::Misfit{"a list of an example's values is no tensor", "stack([a, b]) makes one"};
+  throw config::Misfit{"a list of an example's values is not a tensor", "stack([a, b]) makes one"};
 }
 
 std::vector<Tensored> OfOneType(Graph& graph, const std::vector<const Operand*>& from,

@@ -15,7 +15,7 @@ namespace {
 Tensored TextsOf(const Arguments& a) {
   const Tensored x = a.Tensor(0, DType::kString);
   if (x.value.dtype() != DType::kString) {
-    a.Fail(0, fmt::format("'{}' are texts, found {}", a.name(0), Described(a.at(0))),
+    a.Fail(0, fmt::format("'{}' must be texts, found {}", a.name(0), Described(a.at(0))),
            "as_string(x) makes texts");
   }
   return x;
@@ -25,7 +25,7 @@ std::string TextAt(const Arguments& a, size_t i) {
   const Literal* const literal = a.at(i).literal();
   const auto* const text = literal == nullptr ? nullptr : std::get_if<std::string>(&literal->value);
   if (text != nullptr) return *text;
-  a.Fail(i, fmt::format("'{}' is a text, found {}", a.name(i), Described(a.at(i))));
+  a.Fail(i, fmt::format("'{}' must be a text, found {}", a.name(i), Described(a.at(i))));
 }
 
 Operand BuildToNumber(const Arguments& a) {
@@ -33,7 +33,7 @@ Operand BuildToNumber(const Arguments& a) {
   const Tensored x = TextsOf(a);
   const bool reads = dtype == DType::kFloat || dtype == DType::kDouble || dtype == DType::kInt32 ||
                      dtype == DType::kInt64;
-  if (!reads) a.Fail(1, fmt::format("texts are not read as {}", NameOf(dtype)));
+  if (!reads) a.Fail(1, fmt::format("texts cannot be parsed as {}", NameOf(dtype)));
   return {Tensored{ops::StringToNumber(x.value, dtype), x.rows}};
 }
 
@@ -61,12 +61,12 @@ Operand BuildReduceJoin(const Arguments& a) {
   const Tensored x = TextsOf(a);
   const Shape& shape = x.value.shape();
   if (!a.Has(1) && shape.known_rank() && shape.rank() != (x.rows ? 2 : 1)) {
-    a.Fail(1, fmt::format("texts {} are joined along one axis", shape.Text()),
+    a.Fail(1, fmt::format("texts {} can only be joined along one axis", shape.Text()),
            "reduce_join(x, axis=-1)");
   }
   const int axis = a.Axis(1, x, -1);
   if (shape.dim(axis) == kUnknownDim || shape.dim(axis) == 0) {
-    a.Fail(0, "how many texts are joined is not known");
+    a.Fail(0, "the number of texts to join is not known");
   }
   const std::string separator = a.Has(kSeparator) ? TextAt(a, kSeparator) : "";
   const Value joined = ops::StringJoin(ops::Unpack(x.value, axis), separator);
@@ -91,10 +91,10 @@ struct Refused {
 };
 constexpr std::array kRefused = {
     Refused{" string_split bytes_split unicode_split ngrams unicode_decode ",
-            "it gives each text a number of parts of its own",
-            "split(x, sep)[i] is one part, substr(x, i, 1, unit='UTF8_CHAR') one character"},
+            "the number of its results varies with each text",
+            "split(x, sep)[i] is one part, substr(x, i, 1, unit='UTF8_CHAR') is one character"},
     Refused{" format unicode_encode unicode_script unicode_transcode ",
-            "it is not among the functions of texts here",
+            "formulas do not have this function",
             "join([a, b], separator) and as_string(x) make texts"},
 };
 

@@ -61,7 +61,7 @@ std::string PatternOf(const Expression& e, const Parts& parts, std::string_view 
                       int64_t i) {
   const std::string s = Escaped(separator);
   if (i >= kMostParts || i < -kMostParts) {
-    FailAt(e, fmt::format("there are parts up to {}, not {}", kMostParts - 1, i));
+    FailAt(e, fmt::format("the largest index of a part is {}, found {}", kMostParts - 1, i));
   }
   if (i >= 0) {
     const bool rest = i == parts.most_splits;
@@ -69,12 +69,13 @@ std::string PatternOf(const Expression& e, const Parts& parts, std::string_view 
                        rest ? "(\\C*)" : fmt::format("(\\C*?)(?:{}\\C*)?", s));
   }
   if (parts.most_splits >= 0) {
-    FailAt(e, "the last part is not counted where 'maxsplit' leaves a rest",
+    FailAt(e, "parts cannot be counted from the end if 'maxsplit' leaves a rest",
            fmt::format("[{}] is the rest", parts.most_splits));
   }
   if (Overlaps(separator)) {
-    FailAt(e,
-           fmt::format("the last part is not found where {} lies over itself", Quoted(separator)));
+    FailAt(e, fmt::format(
+                  "parts cannot be counted from the end if the separator {} can overlap itself",
+                  Quoted(separator)));
   }
   return fmt::format("^(?:\\C*{0})?(\\C*?)(?:{0}\\C*?){{{1}}}$", s, -i - 1);
 }
@@ -136,15 +137,15 @@ bool KeepsTexts(const std::vector<IndexPosition>& positions, int64_t axes) {
 std::string WayOutOfParts(const Parts& parts) {
   const std::string_view before = parts.x.rows ? "" : ":, ";
   return fmt::format(
-      "split(x, sep)[{0}2] is one part and split(x, sep)[{0}:3] the first three, '' "
-      "where a text has fewer",
+      "split(x, sep)[{0}2] is one part and split(x, sep)[{0}:3] the first three; missing parts are "
+      "''",
       before);
 }
 
 Operand BuildSplit(const Arguments& a) {
   const Tensored x = a.Tensor(0, DType::kString);
   if (x.value.dtype() != DType::kString) {
-    a.Fail(0, fmt::format("'input' are texts, found {}", Described(a.at(0))),
+    a.Fail(0, fmt::format("'input' must be texts, found {}", Described(a.at(0))),
            "tf.split(value, num_or_size_splits, axis) cuts tensors");
   }
   Parts parts{.x = x, .separator = "", .most_splits = std::max<int64_t>(a.Integer(2, -1), -1)};
@@ -152,11 +153,12 @@ Operand BuildSplit(const Arguments& a) {
     const Literal* const literal = a.at(1).literal();
     const auto* const text =
         literal == nullptr ? nullptr : std::get_if<std::string>(&literal->value);
-    if (text == nullptr) a.Fail(1, fmt::format("'sep' is a text, found {}", Described(a.at(1))));
+    if (text == nullptr)
+      a.Fail(1, fmt::format("'sep' must be a text, found {}", Described(a.at(1))));
     parts.separator = *text;
   }
   if (parts.separator.empty() && parts.most_splits >= 0) {
-    a.Fail(2, "'maxsplit' takes a separator: spaces leave no rest");
+    a.Fail(2, "'maxsplit' needs a separator: splitting at spaces leaves no rest");
   }
   return {parts};
 }
@@ -166,13 +168,15 @@ Operand PartsIndexed(const Expression& e, const Parts& parts,
   const Shape& shape = parts.x.value.shape();
   const int64_t axes = shape.known_rank() ? shape.rank() - (parts.x.rows ? 1 : 0) : -1;
   if (!KeepsTexts(positions, axes)) {
-    FailAt(e, "an index of parts is behind the axes of the texts", WayOutOfParts(parts));
+    FailAt(e, "the index of a part comes after the indices of the texts", WayOutOfParts(parts));
   }
   const IndexPosition& last = positions.back();
   if (last.e->kind != Expression::Kind::kSlice) {
     const std::optional<int64_t> at = WholeNumber(last.values[0]);
     if (!at) {
-      FailAt(*last.e, fmt::format("a part has a number, found {}", Described(last.values[0])),
+      FailAt(*last.e,
+             fmt::format("the index of a part must be an integer, found {}",
+                         Described(last.values[0])),
              WayOutOfParts(parts));
     }
     return BuiltAt(*last.e, [&]() -> Operand {
@@ -182,11 +186,11 @@ Operand PartsIndexed(const Expression& e, const Parts& parts,
   const int64_t begin = last.values[0].none() ? 0 : WholeNumber(last.values[0]).value_or(-1);
   const int64_t end = WholeNumber(last.values[1]).value_or(-1);
   if (begin < 0 || end <= begin || !last.values[2].none()) {
-    FailAt(*last.e, "parts are cut between two whole numbers, and in no strides",
-           WayOutOfParts(parts));
+    FailAt(*last.e, "a slice of parts needs two integers and no stride", WayOutOfParts(parts));
   }
   if (end > kMostOfSlice) {
-    FailAt(*last.e, fmt::format("parts are cut up to {}, not {}", kMostOfSlice, end));
+    FailAt(*last.e,
+           fmt::format("a slice of parts can end at most at {}, found {}", kMostOfSlice, end));
   }
   return BuiltAt(*last.e, [&]() -> Operand {
     const std::vector<Value> several = PartsBetween(parts, begin, end);

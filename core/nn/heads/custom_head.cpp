@@ -73,9 +73,9 @@ class CustomBuilder {
     const Value value = BuildFormula(graph_, formula, names_);
     if (IsOfExamples(value)) return value;
     throw Error(Code::kUsage,
-                fmt::format("'{}' is {} {}, expected a row an example", what, NameOf(value.dtype()),
-                            value.shape().Text()),
-                "a sum or a mean over the batch takes the examples' axis away")
+                fmt::format("'{}' is {} {}, expected one row per example", what,
+                            NameOf(value.dtype()), value.shape().Text()),
+                "a sum or a mean over the batch removes the axis of the examples")
         .At(formula.place);
   }
 
@@ -94,7 +94,8 @@ class CustomBuilder {
 
   ExportOutput Exported(const PredictOutputOptions& o, const std::string& name) {
     if (o.value.empty() == o.outputs.empty()) {
-      throw Error(Code::kUsage, fmt::format("PredictOutput '{}' takes a value or outputs", name),
+      throw Error(Code::kUsage,
+                  fmt::format("PredictOutput '{}' takes either a value or outputs", name),
                   "{type: PredictOutput, outputs: {NAME: FORMULA}}");
     }
     ExportOutput out{ExportKind::kPredict, {}};
@@ -145,10 +146,10 @@ class CustomBuilder {
     const NameScope scope(graph_, "losses");
     const Value value = BuildFormula(graph_, head_.loss, names_);
     if (!IsFloating(value.dtype())) {
-      throw Error(
-          Code::kUsage,
-          fmt::format("a loss is real, found {} {}", NameOf(value.dtype()), value.shape().Text()),
-          "cast(x, float32) makes numbers real")
+      throw Error(Code::kUsage,
+                  fmt::format("a loss must be a floating-point number, found {} {}",
+                              NameOf(value.dtype()), value.shape().Text()),
+                  "cast(x, float32) makes numbers real")
           .At(head_.loss.place);
     }
     if (!value.shape().known_rank()) {
@@ -167,11 +168,10 @@ class CustomBuilder {
       return;
     }
     if (inputs_.example_weight.valid()) {
-      throw Error(
-          Code::kUsage,
-          "the batch is filled up with padding, which a loss of one number cannot leave out",
-          "leave the mean over the batch away: it is taken of the examples' losses; or "
-          "batches that the replicas, and the examples of an evaluation, divide by")
+      throw Error(Code::kUsage, "a loss of one number cannot exclude the rows that pad this batch",
+                  "remove the mean over the batch from the formula: the examples' losses are "
+                  "averaged without padding; or choose a batch size that divides evenly over the "
+                  "replicas and into the examples of an evaluation")
           .At(head_.loss.place);
     }
     outputs_.loss = losses;

@@ -31,7 +31,7 @@ Value CheckedLogits(Value logits, int64_t dimension) {
     RefuseInput(
         fmt::format("logits shape must be [D0, D1, ... DN, logits_dimension], got {}.",
                     shape.Text()),
-        fmt::format("the last layer gives the logits: [batch, {}] for this head", dimension));
+        fmt::format("the last layer must give the logits: [batch, {}] for this head", dimension));
   }
   return ops::Cast(logits, DType::kFloat);
 }
@@ -39,7 +39,7 @@ Value CheckedLogits(Value logits, int64_t dimension) {
 Value OnlyLabel(const HeadInputs& inputs) {
   if (!inputs.labels.valid()) {
     RefuseInput("You must provide a labels Tensor. Given: None.",
-                "the input_fn's `labels` names them");
+                "name them in `labels` of the input_fn");
   }
   return inputs.labels.only();
 }
@@ -135,9 +135,9 @@ void CheckHeadName(const std::optional<std::string>& name) {
     valid = valid && (letter(c) || std::string_view("_.\\/>-").find(c) != std::string_view::npos);
   }
   if (valid) return;
-  RefuseInput(
-      fmt::format("'{}' is not a valid scope name", *name),
-      "a head's name has letters, digits and _.\\/>-, and starts with a letter, digit or dot");
+  RefuseInput(fmt::format("'{}' is not a valid scope name", *name),
+              "the name of a head consists of letters, digits and _.\\/>-, and starts with a "
+              "letter, digit or dot");
 }
 
 Value AllClassIds(Value like) {

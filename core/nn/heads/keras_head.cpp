@@ -101,7 +101,7 @@ Value SeenBy(const KerasMetric& metric, Value x, bool is_prediction) {
   const int64_t classes = shape.dim(-1);
   if (is_prediction && metric.top_k) {
     if (*metric.top_k < 1 || *metric.top_k > classes) {
-      throw Error(Code::kUsage, fmt::format("top_k is {}, and the output has {} classes",
+      throw Error(Code::kUsage, fmt::format("top_k is {}, but the output has {} classes",
                                             *metric.top_k, classes));
     }
     const Value rows = shape.rank() == 2 ? x : ops::Reshape(x, Shape{-1, classes});
@@ -154,7 +154,7 @@ class KerasBuilder {
   void CheckLabelNames() const {
     if (!inputs_.labels.is_dict()) {
       if (head_.outputs.size() == 1) return;
-      throw Error(Code::kUsage, "a model of several outputs takes labels by their names",
+      throw Error(Code::kUsage, "a model with several outputs takes labels by output name",
                   "labels: {OUTPUT: COLUMN, ...} in the input_fn");
     }
     std::vector<std::string> expected;
@@ -341,7 +341,7 @@ void CheckThresholds(const KerasMetric& metric) {
   }
   if (!metric.thresholds) return;
   if (is_auc && std::holds_alternative<double>(*metric.thresholds)) {
-    Refuse(metric.place, "thresholds of AUC are a list", "thresholds: [0.25, 0.5, 0.75]");
+    Refuse(metric.place, "thresholds of AUC must be a list", "thresholds: [0.25, 0.5, 0.75]");
   }
   const std::vector<double> thresholds = ThresholdsOf(metric);
   if (thresholds.empty()) Refuse(metric.place, "thresholds is an empty list", "thresholds: [0.5]");

@@ -407,7 +407,7 @@ Value AlongAxis(const Named& function, Value labels, Value predictions,
   const auto axis = static_cast<int>(arguments.axis < 0 ? arguments.axis + rank : arguments.axis);
   if (axis < 1 || axis >= rank) {
     throw Error(Code::kUsage,
-                fmt::format("axis is {}, and the output has the axes 1 to {} beside the batch",
+                fmt::format("axis is {}, but the output has the axes 1 to {} besides the batch",
                             arguments.axis, rank - 1));
   }
   KerasArguments along = arguments;
@@ -426,9 +426,9 @@ Value AlongAxis(const Named& function, Value labels, Value predictions,
 
 [[noreturn]] void ThrowLabels(Value labels, Value predictions) {
   throw Error(Code::kUsage,
-              fmt::format("labels {} do not go with the output {}", labels.shape().Text(),
+              fmt::format("labels {} do not fit the output {}", labels.shape().Text(),
                           predictions.shape().Text()),
-              "the input_fn's `labels` and `map` make them");
+              "change the input_fn's `labels` or `map`");
 }
 
 }  // namespace

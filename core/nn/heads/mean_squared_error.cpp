@@ -8,7 +8,7 @@ void MeanSquaredError::CheckOptions() const {
   if (label_dimension < 1) {
     throw Error(Code::kUsage, fmt::format("Invalid label_dimension {}.", label_dimension));
   }
-  if (prediction.empty()) throw Error(Code::kUsage, "the prediction has no name");
+  if (prediction.empty()) throw Error(Code::kUsage, "the prediction needs a name");
   (void)ParseLossReduction(reduction);
 }
 

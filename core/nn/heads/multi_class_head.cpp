@@ -38,7 +38,7 @@ LabelRange MultiClassHead::label_range() const {
 void MultiClassHead::CheckOptions() const {
   if (n_classes <= 2) {
     throw Error(Code::kUsage, fmt::format("n_classes must be > 2: {}.", n_classes),
-                "two classes are what BinaryClassHead is for");
+                "use BinaryClassHead for two classes");
   }
   if (!(label_smoothing >= 0 && label_smoothing < 1)) {
     throw Error(Code::kUsage, fmt::format("label_smoothing is {}, expected at least 0 and below 1",
@@ -65,7 +65,7 @@ HeadOutputs MultiClassHead::Build(const HeadInputs& inputs) const {
         fmt::format("Labels dtype should be integer. Instead got {}.", NameOf(labels.dtype())),
         labels.dtype() == DType::kString
             ? "label_vocabulary: [...] in the head names the classes"
-            : "a map op {op: cast, in: ..., dtype: int32} makes them so");
+            : "a map op {op: cast, in: ..., dtype: int32} converts them");
   }
   if (labels.dtype() != DType::kInt64) labels = ops::Cast(labels, DType::kInt32);
   const Value losses = SparseSoftmaxCrossEntropy(logits, labels, label_smoothing);

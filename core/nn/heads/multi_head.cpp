@@ -136,7 +136,7 @@ void CheckLogits(const MultiHead& head, const Shape& shape) {
   if (!fits) {
     RefuseHeads(fmt::format("logits shape must be [D0, D1, ... DN, logits_dimension], got {}.",
                             shape.Text()),
-                fmt::format("the last layer gives the logits: [batch, {}] for these heads",
+                fmt::format("the last layer must give the logits: [batch, {}] for these heads",
                             head.logits_dimension()));
   }
   const int64_t all = head.logits_dimension();
@@ -151,7 +151,7 @@ void CheckLogits(const MultiHead& head, const Shape& shape) {
                   "dimensions: [{}]. The last dimension of the logits tensor should equal {} "
                   "but is {}.",
                   shape.Text(), Join(each, ", "), shape.dim(1), all),
-      fmt::format("these heads take {} = {} logits, and the last layer gives {}", Join(each, " + "),
+      fmt::format("these heads take {} = {} logits, but the last layer gives {}", Join(each, " + "),
                   all, shape.dim(1)));
 }
 
@@ -183,7 +183,7 @@ void CheckLogitsByHead(const MultiHead& head, const std::map<std::string, Value>
   }
   for (const auto& [name, value] : logits) {
     if (names.contains(name)) continue;
-    RefuseHeads(fmt::format("there is no head '{}', whose logits are given", name),
+    RefuseHeads(fmt::format("the model gives logits for '{}', which is not a head", name),
                 "the heads are " + Join({names.begin(), names.end()}, ", "));
   }
 }
@@ -253,7 +253,7 @@ void MultiHead::CheckOptions() const {
     RefuseHeads(fmt::format("heads and head_weights must have the same size. Given len(heads): {}. "
                             "Given len(head_weights): {}.",
                             heads.size(), head_weights.size()),
-                "one weight a head, or none at all");
+                "give one weight per head, or none");
   }
   std::set<std::string> names;
   std::vector<std::string> reductions;
@@ -262,7 +262,7 @@ void MultiHead::CheckOptions() const {
     const auto type = Ask(head, [](const auto& h) { return std::string_view(h.kType); });
     if (name.empty()) {
       RefuseHeads(fmt::format("All given heads must have name specified. Given: {}", type),
-                  "name: clicks; its label goes by this name");
+                  "name: clicks; its label has the same name");
     }
     if (!names.insert(name).second) {
       RefuseHeads(fmt::format("two heads are called '{}'", name), "give one of them another name");
@@ -273,7 +273,7 @@ void MultiHead::CheckOptions() const {
     if (ParseLossReduction(reduction) == ParseLossReduction(reductions.front())) continue;
     RefuseHeads(fmt::format("The loss_reduction must be the same for different heads. Given: {}",
                             ListText(reductions)),
-                "head_weights can weigh their losses");
+                "set head_weights to scale their losses");
   }
 }
 

@@ -64,7 +64,7 @@ Value MultiHot(const MultiLabelHead& head, Value ids) {
 Value MultiHotOfWords(const MultiLabelHead& head, Value words) {
   if (head.label_vocabulary.empty()) {
     Refuse(
-        "labels are strings, and MultiLabelHead has no label_vocabulary",
+        "labels are strings, but MultiLabelHead has no label_vocabulary",
         "label_vocabulary: [red, green] names the classes; without it labels are 0 or 1 for each "
         "class");
   }
@@ -87,7 +87,7 @@ Value LabelsOf(const MultiLabelHead& head, Value labels, Value logits) {
   if (IsList(labels)) {
     if (IsInteger(labels.dtype())) return MultiHot(head, labels);
     Refuse(fmt::format("Labels dtype should be integer. Instead got {}.", NameOf(labels.dtype())),
-           "a list holds the numbers of its classes: dtype: int64");
+           "lists must hold class numbers: dtype: int64");
   }
   return FloatLabels(CheckedLabels(labels, logits, head.n_classes));
 }
@@ -130,7 +130,7 @@ void MultiLabelHead::CheckOptions() const {
   if (n_classes < 2) {
     Refuse(
         fmt::format("n_classes must be > 1 for multi-label classification. Given: {}", n_classes),
-        "one class is what BinaryClassHead is for");
+        "use BinaryClassHead for one class");
   }
   for (const double threshold : thresholds) {
     if (threshold <= 0 || threshold >= 1) {

@@ -32,12 +32,14 @@ void CheckScaling(const RegressionHead& head) {
   if (!head.label_scaling) return;
   const LabelScaling& scaling = *head.label_scaling;
   if (!std::isfinite(scaling.mean) || !std::isfinite(scaling.std) || scaling.std <= 0) {
-    throw Error(Code::kUsage, fmt::format("label_scaling: mean {}, std {}; expected a number, and "
-                                          "one above 0",
-                                          scaling.mean, scaling.std));
+    throw Error(
+        Code::kUsage,
+        fmt::format(
+            "label_scaling: mean {}, std {}; expected finite numbers and a std greater than 0",
+            scaling.mean, scaling.std));
   }
   if (!head.inverse_link_fn) return;
-  throw Error(Code::kUsage, "label_scaling and inverse_link_fn both make predictions of logits",
+  throw Error(Code::kUsage, "label_scaling and inverse_link_fn both turn logits into predictions",
               "leave one of them out");
 }
 

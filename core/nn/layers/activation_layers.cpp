@@ -100,7 +100,7 @@ Value SoftmaxLayer::Apply(LayerContext& context, Value x) const {
     if (each < 0) each += rank;
     if (each >= 1 && each < rank) continue;
     layer.Fail(
-        fmt::format("its input {} has no axis {} beside the batch", x.shape().Text(), named));
+        fmt::format("its input {} has no axis {} besides the batch", x.shape().Text(), named));
   }
   std::sort(axes.begin(), axes.end());
   if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) layer.Fail("an axis is repeated");

@@ -118,7 +118,7 @@ int64_t ChannelAxis(const LayerScope& layer, const BatchNormalization& options, 
   const int64_t named = list != nullptr ? list->front() : std::get<int64_t>(options.axis);
   const int64_t axis = named < 0 ? named + rank : named;
   if (axis < 1 || axis >= rank) {
-    layer.Fail(fmt::format("its input has no axis {} beside the batch", named));
+    layer.Fail(fmt::format("its input has no axis {} besides the batch", named));
   }
   return axis;
 }

@@ -31,11 +31,11 @@ void CheckPlaces(const LayerScope& layer, std::string_view what, int64_t places)
 Value Encoded(const LayerScope& layer, const LayerContext& context, Value ids,
               const std::string& mode, int64_t depth, Value weights = {}) {
   if (mode == "int") return ops::Cast(ids, DType::kInt64);
-  CheckPlaces(layer, "a row's length", depth);
+  CheckPlaces(layer, "the length of a row", depth);
   const Shape& shape = ids.shape();
   if (!shape.known_rank() || shape.rank() < 1 || shape.rank() > 2) {
-    layer.Fail(fmt::format("output_mode {} takes [batch] or lists [batch, K], and its input is {}",
-                           mode, shape.Text()));
+    layer.Fail(fmt::format("output_mode {} takes [batch] or lists [batch, K], found {}", mode,
+                           shape.Text()));
   }
   const bool single = shape.rank() == 1 || shape.dim(1) == 1;
   if (single && shape.rank() == 2) {
@@ -60,18 +60,18 @@ Value CheckedBelow(Value ids, int64_t end) {
 
 Value Words(const LayerScope& layer, Value x) {
   if (x.dtype() == DType::kString) return x;
-  layer.Fail(fmt::format("takes words, and its input is {}", NameOf(x.dtype())));
+  layer.Fail(fmt::format("takes strings, found {}", NameOf(x.dtype())));
 }
 
 Value Integers(const LayerScope& layer, Value x) {
   if (IsInteger(x.dtype())) return ops::Cast(x, DType::kInt64);
-  layer.Fail(fmt::format("takes integers, and its input is {}", NameOf(x.dtype())));
+  layer.Fail(fmt::format("takes integers, found {}", NameOf(x.dtype())));
 }
 
 Value WordsOrIntegers(const LayerScope& layer, Value x) {
   if (x.dtype() == DType::kString) return x;
   if (IsInteger(x.dtype())) return ops::Cast(x, DType::kInt64);
-  layer.Fail(fmt::format("takes words or integers, and its input is {}", NameOf(x.dtype())));
+  layer.Fail(fmt::format("takes strings or integers, found {}", NameOf(x.dtype())));
 }
 
 // ---- vocabularies -------------------------------------------------------------------------------
@@ -133,12 +133,13 @@ class Lookup {
       layer_.Fail("If pad_to_max_tokens is True, must set `max_tokens`.");
     }
     if (of_.vocabulary.empty() == of_.vocabulary_file.empty()) {
-      layer_.Fail(of_.vocabulary.empty() ? "has no vocabulary" : "has two vocabularies",
-                  "vocabulary: [...], or vocabulary_file: FILE");
+      layer_.Fail(
+          of_.vocabulary.empty() ? "has no vocabulary" : "has two vocabularies, expected one",
+          "vocabulary: [...], or vocabulary_file: FILE");
     }
     if ((of_.output_mode == "tf_idf") == of_.idf_weights.empty()) {
-      layer_.Fail("`idf_weights` are of output_mode tf_idf, and it needs them",
-                  "idf_weights: a number for each entry of the vocabulary");
+      layer_.Fail("`idf_weights` are required for output_mode tf_idf, and not allowed otherwise",
+                  "idf_weights: one number per entry of the vocabulary");
     }
   }
 
@@ -155,7 +156,7 @@ class Lookup {
     for (const Entry& entry : entries_) {
       if (of_.mask_token && entry == *of_.mask_token) {
         layer_.Fail("Found reserved mask token at unexpected location in `vocabulary`.",
-                    "leave it out, or put it before the tokens of unknown entries at the start");
+                    "remove it, or put it before the tokens of unknown entries at the start");
       }
       if (seen.insert(entry).second) continue;
       layer_.Fail(fmt::format("The passed vocabulary has at least one repeated term: '{}'", entry));
@@ -273,7 +274,7 @@ Value SaltedHash(const LayerScope& layer, Value words, const Hashing& of, int64_
 Value IsMasked(const LayerScope& layer, Value x, const std::variant<int64_t, std::string>& value) {
   const auto* const word = std::get_if<std::string>(&value);
   if ((word != nullptr) != (x.dtype() == DType::kString)) {
-    layer.Fail(fmt::format("mask_value is {}, and its input is {}",
+    layer.Fail(fmt::format("mask_value is {}, but the input is {}",
                            word != nullptr ? "a word" : "a number", NameOf(x.dtype())));
   }
   return ops::Equal(
@@ -302,11 +303,11 @@ Value Discretization::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   if (bin_boundaries.empty()) layer.Fail("bin_boundaries is empty");
   if (!std::is_sorted(bin_boundaries.begin(), bin_boundaries.end())) {
-    layer.Fail(fmt::format("bin_boundaries are [{}], expected in rising order",
+    layer.Fail(fmt::format("bin_boundaries are [{}], expected in increasing order",
                            fmt::join(bin_boundaries, ", ")));
   }
   if (!IsInteger(x.dtype()) && !IsFloating(x.dtype())) {
-    layer.Fail(fmt::format("takes numbers, and its input is {}", NameOf(x.dtype())));
+    layer.Fail(fmt::format("takes numbers, found {}", NameOf(x.dtype())));
   }
   const NameScope nodes = layer.Nodes();
   const bool as_given = x.dtype() == DType::kInt32 || x.dtype() == DType::kInt64 ||
@@ -320,8 +321,7 @@ Value CategoryEncoding::Apply(LayerContext& context, const std::vector<Value>& i
   const LayerScope layer(context, name, kType, place);
   CheckPlaces(layer, "num_tokens", num_tokens);
   if (inputs.empty() || inputs.size() > 2) {
-    layer.Fail(
-        fmt::format("takes categories, and weights to count by, got {} inputs", inputs.size()));
+    layer.Fail(fmt::format("takes categories and optional weights, got {} inputs", inputs.size()));
   }
   const bool is_weighted = inputs.size() == 2;
   if (is_weighted && output_mode != "count") {
@@ -331,7 +331,7 @@ Value CategoryEncoding::Apply(LayerContext& context, const std::vector<Value>& i
                     output_mode));
   }
   if (is_weighted && !Compatible(inputs[0].shape(), inputs[1].shape())) {
-    layer.Fail(fmt::format("weights {} are not of the categories' shape {}",
+    layer.Fail(fmt::format("weights {} do not have the categories' shape {}",
                            inputs[1].shape().Text(), inputs[0].shape().Text()));
   }
   const NameScope nodes = layer.Nodes();

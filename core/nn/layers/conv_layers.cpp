@@ -31,7 +31,7 @@ template <class Layer>
 ops::ConvOptions DepthwiseWindowOf(const Layer& layer, const LayerScope& scope) {
   ops::ConvOptions window = ConvWindowOf(layer);
   if (window.strides[0] != window.strides[1]) {
-    scope.Fail(fmt::format("strides are {} and {}, expected equal ones", window.strides[0],
+    scope.Fail(fmt::format("strides are {} and {}, expected two equal numbers", window.strides[0],
                            window.strides[1]));
   }
   return window;
@@ -63,7 +63,7 @@ const Variable* AddKernel(const Layer& layer, LayerScope& scope, std::vector<int
                           int64_t channels) {
   const int64_t groups = layer.groups;
   if (groups < 1 || channels % groups != 0 || layer.filters % groups != 0) {
-    scope.Fail(fmt::format("{} channels and {} filters do not make {} groups", channels,
+    scope.Fail(fmt::format("{} channels and {} filters cannot be split into {} groups", channels,
                            layer.filters, groups));
   }
   size.insert(size.end(), {channels / groups, layer.filters});
@@ -330,7 +330,7 @@ std::vector<int64_t> Additions(const LayerScope& scope,
   std::vector<int64_t> all = one != nullptr ? std::vector<int64_t>(strides.size(), *one)
                                             : std::get<std::vector<int64_t>>(padding);
   if (all.size() != strides.size()) {
-    scope.Fail(fmt::format("output_padding is one or {} integers", strides.size()));
+    scope.Fail(fmt::format("output_padding must be one or {} integers", strides.size()));
   }
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i] < 0 || all[i] >= strides[i]) {
@@ -415,8 +415,9 @@ VolumeAxis TransposedAxis(const LayerScope& scope, VolumeAxis window, bool same,
   window.in = length;
   const VolumeAxis axis = AxisOfVolume(scope, window, same);
   if (axis.out != in) {
-    scope.Fail(fmt::format("{} steps and output_padding make {}, of which a convolution makes {}",
-                           in, length, axis.out));
+    scope.Fail(
+        fmt::format("{} steps with output_padding give {}, from which a convolution gives {}", in,
+                    length, axis.out));
   }
   return axis;
 }

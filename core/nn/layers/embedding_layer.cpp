@@ -27,7 +27,7 @@ Value Embedding::Apply(LayerContext& context, Value x) const {
   if (input_dim < 1) layer.Fail(fmt::format("input_dim is {}, expected at least 1", input_dim));
   if (output_dim < 1) layer.Fail(fmt::format("output_dim is {}, expected at least 1", output_dim));
   if (!IsInteger(x.dtype()) && !IsFloating(x.dtype())) {
-    layer.Fail(fmt::format("takes numbers of rows, and its input is {}", NameOf(x.dtype())));
+    layer.Fail(fmt::format("takes row numbers, found {}", NameOf(x.dtype())));
   }
   const Variable* const table =
       layer.AddWeight("embeddings", Shape{input_dim, output_dim}, embeddings_initializer,
@@ -39,8 +39,7 @@ Value Embedding::Apply(LayerContext& context, Value x) const {
   const Value rows = is_index ? x : ops::Cast(x, DType::kInt32);
   if (!combiner.empty()) {
     if (!rows.shape().known_rank() || rows.shape().rank() != 2) {
-      layer.Fail(
-          fmt::format("combines lists [batch, K], and its input is {}", rows.shape().Text()));
+      layer.Fail(fmt::format("combines lists [batch, K], found {}", rows.shape().Text()));
     }
     return layer.Output(ops::Cast(Combined(table->value, rows, combiner), context.compute_dtype),
                         activity_regularizer);

@@ -145,7 +145,7 @@ Bounds BoundsOf(const LayerScope& layer, const Factor& factor, std::string_view 
   const auto* const one = std::get_if<double>(&factor);
   const auto* const two = std::get_if<std::vector<double>>(&factor);
   if (two != nullptr && two->size() != 2) {
-    layer.Fail(fmt::format("{} is a number or [from, to]", what));
+    layer.Fail(fmt::format("{} must be a number or [from, to]", what));
   }
   const Bounds bounds = one != nullptr ? Bounds{-*one, *one} : Bounds{two->at(0), two->at(1)};
   if (!(bounds.low <= bounds.high)) {
@@ -302,8 +302,8 @@ Value RandomContrast::Apply(LayerContext& context, Value x) const {
   const Factor less_more = both != nullptr ? Factor(std::vector<double>{*both, *both}) : factor;
   const auto& two = std::get<std::vector<double>>(less_more);
   if (two.size() != 2 || !(two[0] >= 0 && two[0] <= 1 && two[1] >= 0)) {
-    layer.Fail("factor is a number from 0 to 1, or [less, more] with less from 0 to 1",
-               "factor: 0.2 draws from [0.8, 1.2]");
+    layer.Fail("factor must be a number from 0 to 1, or [less, more] with less from 0 to 1",
+               "factor: 0.2 samples from [0.8, 1.2]");
   }
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();
@@ -319,7 +319,7 @@ Value RandomBrightness::Apply(LayerContext& context, Value x) const {
   (void)layer.Channels(x, 4);
   const Bounds parts = PartsOf(layer, factor, "factor");
   if (value_range.size() != 2 || !(value_range[0] < value_range[1])) {
-    layer.Fail("value_range is [least, most]");
+    layer.Fail("value_range must be [least, most]");
   }
   if (!context.training) return layer.Output(x);
   const NameScope nodes = layer.Nodes();

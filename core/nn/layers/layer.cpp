@@ -70,7 +70,7 @@ std::vector<int64_t> SidesOf(const Sides& sides, size_t count, std::string_view 
   if (all.size() == 1) all.resize(count, all[0]);
   const bool positive = std::all_of(all.begin(), all.end(), [](int64_t n) { return n > 0; });
   if (all.size() != count || !positive) {
-    throw Error(Code::kUsage, fmt::format("{} is {} positive integers", what, words));
+    throw Error(Code::kUsage, fmt::format("{} must be {} positive integers", what, words));
   }
   return all;
 }
@@ -90,7 +90,7 @@ int64_t OneSide(const Sides& sides, std::string_view what) {
   const auto* const list = std::get_if<std::vector<int64_t>>(&sides);
   const int64_t length = side != nullptr ? *side : list->size() == 1 ? list->front() : 0;
   if (length > 0) return length;
-  throw Error(Code::kUsage, fmt::format("{} is one positive integer", what));
+  throw Error(Code::kUsage, fmt::format("{} must be one positive integer", what));
 }
 
 std::string PaddingName(const std::string& padding) {
@@ -145,7 +145,7 @@ Variable* LayerScope::Shared(const std::string& full_name, const Shape& shape) c
   Variable* const weight = context_.graph.FindVariable(full_name);
   Check(weight != nullptr, "layer '{}' has no variable '{}'", name_, full_name);
   if (weight->shape != shape) {
-    Fail(fmt::format("shares '{}' {}, and this input needs {}", full_name, weight->shape.Text(),
+    Fail(fmt::format("shares '{}' {}, but this input needs {}", full_name, weight->shape.Text(),
                      shape.Text()));
   }
   return weight;

@@ -33,8 +33,7 @@ Value Numbers(Value x, DType dtype, std::string_view type) {
   if (IsFloating(x.dtype()) || IsInteger(x.dtype()) || x.dtype() == DType::kBool) {
     return ops::Cast(x, dtype);
   }
-  throw Error(Code::kUsage,
-              fmt::format("{} takes numbers, and its input is {}", type, NameOf(x.dtype())));
+  throw Error(Code::kUsage, fmt::format("{} takes numbers, found {}", type, NameOf(x.dtype())));
 }
 
 template <class L>
@@ -47,9 +46,9 @@ Value ApplyTo(const L& layer, LayerContext& context, std::vector<Value>& inputs)
   } else if constexpr (TakesOne<L>) {
     if (inputs.size() == 1) return layer.Apply(context, inputs.front());
     throw Error(Code::kUsage, fmt::format("{} takes one input, got {}", TypeOf<L>(), inputs.size()),
-                "an add or a concatenate layer makes one of several");
+                "combine them with an add or a concatenate layer");
   } else {
-    throw Error(Code::kUsage, "this layer stands in a model of several");
+    throw Error(Code::kUsage, "only a network can apply this layer");
   }
 }
 

@@ -55,7 +55,8 @@ Value AxisLast(const LayerScope& layer, Value x, int64_t axis, bool normalize) {
   const int64_t rank = x.shape().known_rank() ? x.shape().rank() : 0;
   const int64_t at = axis < 0 ? axis + rank : axis;
   if (at < 1 || at >= rank) {
-    layer.Fail(fmt::format("its input {} has no axis {} beside the batch", x.shape().Text(), axis));
+    layer.Fail(
+        fmt::format("its input {} has no axis {} besides the batch", x.shape().Text(), axis));
   }
   if (normalize) x = UnitLength(x, {at});
   if (at == rank - 1) return x;
@@ -82,9 +83,9 @@ void CheckVectors(const LayerScope& layer, const std::vector<Value>& xs) {
     const int64_t length = layer.Channels(x, 2);
     const int64_t first = layer.Channels(xs.front(), 2);
     if (length == first) continue;
-    layer.Fail(fmt::format("its inputs have {} and {} numbers", first, length),
-               "vectors of one length: the last layer of the numbers has as many units as a table "
-               "has columns");
+    layer.Fail(fmt::format("its inputs have lengths {} and {}", first, length),
+               "all vectors must have one length: give the dense layer before it as many units as "
+               "the tables have columns");
   }
 }
 
@@ -130,13 +131,12 @@ Value Dot::Apply(LayerContext& context, const std::vector<Value>& xs) const {
   const auto* const both = std::get_if<std::vector<int64_t>>(&axes);
   const std::vector<int64_t> along =
       both != nullptr ? *both : std::vector<int64_t>(2, std::get<int64_t>(axes));
-  if (along.size() != 2) layer.Fail(fmt::format("axes has {} numbers, not 2", along.size()));
+  if (along.size() != 2) layer.Fail(fmt::format("axes has {} numbers, expected 2", along.size()));
   const NameScope nodes = layer.Nodes();
   const Value x = AxisLast(layer, xs[0], along[0], normalize);
   const Value y = AxisLast(layer, xs[1], along[1], normalize);
   if (x.shape().dim(-1) != y.shape().dim(-1)) {
-    layer.Fail(
-        fmt::format("its axes have {} and {} elements", x.shape().dim(-1), y.shape().dim(-1)));
+    layer.Fail(fmt::format("its axes have sizes {} and {}", x.shape().dim(-1), y.shape().dim(-1)));
   }
   const int of_x = x.shape().rank() - 2;
   const int of_y = y.shape().rank() - 2;

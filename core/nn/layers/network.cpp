@@ -58,9 +58,9 @@ std::vector<std::string> InRow(const Layer& layer) {
     return row;
   }
   Refuse(PlaceOf(layer),
-         arguments.empty() ? "this layer's inputs have no names"
-                           : "this layer's inputs are " + Join(arguments, " and "),
-         arguments.empty() ? "inputs: [LAYER, ...], in their order"
+         arguments.empty() ? "this layer does not take inputs by name"
+                           : "this layer takes the inputs " + Join(arguments, " and "),
+         arguments.empty() ? "inputs: [LAYER, ...], in order"
                            : fmt::format("inputs: {{{}: LAYER}}", Join(arguments, ": LAYER, ")));
 }
 
@@ -193,7 +193,7 @@ class Network {
     if (inputs_.only.valid()) return inputs_.only;
     std::vector<std::string> names;
     for (const auto& [name, value] : inputs_.named) names.push_back(name);
-    Refuse(PlaceOf(call), "there are several inputs, and this layer names none",
+    Refuse(PlaceOf(call), "there are several inputs, but this layer names none",
            "inputs: NAME, one of " + Join(names, ", "));
   }
 
@@ -210,8 +210,8 @@ class Network {
       return NameOf(layer) == name && &layer != &call;
     });
     const auto nearest = Nearest(name, KnownNames());
-    Refuse(PlaceOf(call), fmt::format("there is no layer or input '{}' above this layer", name),
-           is_below  ? "it stands below: a layer takes what stands above it"
+    Refuse(PlaceOf(call), fmt::format("no input and no earlier layer is called '{}'", name),
+           is_below  ? "the layer comes later: a layer takes only earlier ones"
            : nearest ? fmt::format("did you mean '{}'?", *nearest)
                      : "there are: " + Join(KnownNames(), ", "));
   }
@@ -238,9 +238,9 @@ class Network {
       if (!name.empty()) names.push_back(name);
     }
     const auto nearest = Nearest(shared.layer, names);
-    Refuse(shared.place, fmt::format("there is no layer '{}' above this one", shared.layer),
+    Refuse(shared.place, fmt::format("no earlier layer is called '{}'", shared.layer),
            nearest ? fmt::format("did you mean '{}'?", *nearest)
-                   : "a layer that is used again has a name: {type: ..., name: ...}");
+                   : "name the layer that is to be used again: {type: ..., name: ...}");
   }
 
   void CheckName(const Layer& layer) const {
@@ -251,7 +251,8 @@ class Network {
              "{layer: " + name + ", inputs: ...} uses a layer again");
     }
     if (inputs_.named.contains(name)) {
-      Refuse(PlaceOf(layer), fmt::format("'{}' is an input: a layer needs another name", name));
+      Refuse(PlaceOf(layer),
+             fmt::format("'{}' is the name of an input: choose another name for the layer", name));
     }
   }
 
@@ -277,7 +278,7 @@ void CheckInputShape(const std::vector<int64_t>& shape, const NetworkInputs& inp
   for (const auto& [name, value] : inputs.named) {
     if (Compatible(value.shape(), Shape(wanted))) continue;
     throw Error(Code::kUsage,
-                fmt::format("the model takes {}, and its input is {}", Shape(wanted).Text(),
+                fmt::format("the model takes {}, but its input is {}", Shape(wanted).Text(),
                             value.shape().Text()),
                 "the input_fn's `map` can resize and reshape");
   }
@@ -289,9 +290,8 @@ Value OutputNamed(const NetworkOutputs& outputs, const std::string& name, const 
   std::vector<std::string> names;
   for (const auto& [known, value] : outputs.by_name) names.push_back(known);
   const auto nearest = Nearest(name, names);
-  throw Error(
-      Code::kUsage, fmt::format("{}: there is no layer '{}'", what, name),
-      nearest ? fmt::format("did you mean '{}'?", *nearest) : "a layer is named by `name:`");
+  throw Error(Code::kUsage, fmt::format("{}: no layer is called '{}'", what, name),
+              nearest ? fmt::format("did you mean '{}'?", *nearest) : "set a layer's `name`");
 }
 
 }  // namespace tpuest::nn

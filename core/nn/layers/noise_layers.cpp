@@ -44,7 +44,7 @@ std::vector<int64_t> SharedAxes(const LayerScope& layer, const Shape& shape,
   if (noise_shape.empty()) return {};
   const auto rank = static_cast<int64_t>(noise_shape.size());
   if (!shape.known_rank() || shape.rank() != rank) {
-    layer.Fail(fmt::format("noise_shape has {} axes, its input {}", rank, shape.Text()));
+    layer.Fail(fmt::format("noise_shape has {} axes, but its input has {}", rank, shape.Text()));
   }
   std::vector<int64_t> axes;
   for (int64_t axis = 0; axis < rank; ++axis) {

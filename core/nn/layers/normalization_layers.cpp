@@ -22,7 +22,7 @@ std::vector<int64_t> AxesOf(const LayerScope& layer, const Axes& given, const Sh
     const int64_t named = axis;
     if (axis < 0) axis += rank;
     if (axis < 1 || axis >= rank) {
-      layer.Fail(fmt::format("its input {} has no axis {} beside the batch", shape.Text(), named));
+      layer.Fail(fmt::format("its input {} has no axis {} besides the batch", shape.Text(), named));
     }
   }
   std::sort(axes.begin(), axes.end());
@@ -79,7 +79,8 @@ Value ConstantOf(const LayerScope& layer, Value x, const PerChannel& given, std:
   const auto& all = std::get<std::vector<double>>(given);
   const int64_t channels = layer.Dimension(x, axis);
   if (static_cast<int64_t>(all.size()) != channels) {
-    layer.Fail(fmt::format("{} has {} numbers, its input {} channels", name, all.size(), channels));
+    layer.Fail(fmt::format("{} has {} numbers, but its input has {} channels", name, all.size(),
+                           channels));
   }
   return graph.Constant(
       Tensor::Of<float>(Shape{channels}, std::vector<float>(all.begin(), all.end())), name);
@@ -120,7 +121,7 @@ Value GroupNormalization::Apply(LayerContext& context, Value given) const {
   const int64_t channels = layer.Dimension(given, static_cast<int>(at));
   const int64_t count = groups == -1 ? channels : groups;
   if (count < 1 || channels % count != 0) {
-    layer.Fail(fmt::format("{} channels do not make {} groups", channels, count));
+    layer.Fail(fmt::format("{} channels cannot be split into {} groups", channels, count));
   }
   const Affine affine = AddAffine(*this, layer, Shape{channels});
   std::vector<int64_t> perm(static_cast<size_t>(given.shape().rank()));
@@ -158,7 +159,8 @@ Value UnitNormalization::Apply(LayerContext& context, Value x) const {
 Value Normalization::Apply(LayerContext& context, Value x) const {
   constexpr double kSmallest = 1e-7;
   LayerScope layer(context, name, kType, place);
-  if (mean.has_value() != variance.has_value()) layer.Fail("has mean or variance alone");
+  if (mean.has_value() != variance.has_value())
+    layer.Fail("needs both mean and variance, or neither");
   const std::vector<int64_t> axes = axis ? AxesOf(layer, *axis, x.shape()) : std::vector<int64_t>();
   const bool is_last = axes.size() == 1 && axes.front() == x.shape().rank() - 1;
   Value centre;
@@ -167,7 +169,7 @@ Value Normalization::Apply(LayerContext& context, Value x) const {
   if (mean) {
     const int last = axes.empty() ? -1 : static_cast<int>(axes.back());
     if (axes.empty() && (mean->index() != 0 || variance->index() != 0)) {
-      layer.Fail("has one mean and one variance for all (axis: null), and lists of them");
+      layer.Fail("axis: null means one mean and one variance, but they are lists");
     }
     centre = ConstantOf(layer, x, *mean, "mean", last);
     spread = ConstantOf(layer, x, *variance, "variance", last);

@@ -37,8 +37,8 @@ std::vector<Sides2> Checked(const LayerScope& layer, const Margins& margins, int
                     std::all_of(sides.begin(), sides.end(),
                                 [](const Sides2& s) { return s.first >= 0 && s.second >= 0; });
   if (!fits) {
-    layer.Fail(fmt::format("{} is not one number of at least 0, {}, or [before, behind]{}", what,
-                           axes == 1 ? "one in a list" : fmt::format("{} of them", axes),
+    layer.Fail(fmt::format("{} must be one number of at least 0, {}, or [before, after]{}", what,
+                           axes == 1 ? "a list of one" : fmt::format("{} of them", axes),
                            axes == 1 ? "" : " for each axis"));
   }
   return sides;
@@ -67,7 +67,7 @@ Value Cropping<axes>::Apply(LayerContext& context, Value x) const {
     const auto [before, behind] = sides[static_cast<size_t>(i)];
     const int64_t length = x.shape().dim(i + 1);
     if (length != kUnknownDim && before + behind >= length) {
-      layer.Fail(fmt::format("takes {} of {} rows, and leaves none", before + behind, length));
+      layer.Fail(fmt::format("removes {} of {} rows, which leaves none", before + behind, length));
     }
     slice.begin.push_back(before);
     slice.end.push_back(-behind);
@@ -87,7 +87,7 @@ Value UpSampling<axes>::Apply(LayerContext& context, Value x) const {
                                          : std::get<std::vector<int64_t>>(size);
   const bool positive = std::all_of(times.begin(), times.end(), [](int64_t n) { return n > 0; });
   if (static_cast<int>(times.size()) != axes || !positive) {
-    layer.Fail(fmt::format("size is one or {} positive integers", axes));
+    layer.Fail(fmt::format("size must be one or {} positive integers", axes));
   }
   std::vector<int64_t> apart = {kUnknownDim};  // each row beside an axis of 1
   std::vector<int64_t> multiples = {1};

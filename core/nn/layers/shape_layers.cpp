@@ -28,7 +28,7 @@ std::vector<int64_t> FillIn(const LayerScope& layer, std::vector<int64_t> shape,
   int64_t product = 1;
   for (auto dim = shape.begin(); dim != shape.end(); ++dim) {
     if (dim == open) continue;
-    if (*dim < 1) layer.Fail(fmt::format("{} is not a dimension, or -1 stands twice", *dim));
+    if (*dim < 1) layer.Fail(fmt::format("{} is not a size, or -1 occurs twice", *dim));
     product *= *dim;
   }
   if (open != shape.end() && size % product == 0) {
@@ -52,8 +52,8 @@ void CheckOrder(const LayerScope& layer, const std::vector<int64_t>& order, cons
     is_order = is_order && sorted[i] == static_cast<int64_t>(i);
   }
   if (is_order) return;
-  layer.Fail(
-      fmt::format("{} {} is no order of the axes of {}", what, Shape(order).Text(), shape.Text()));
+  layer.Fail(fmt::format("{} {} is not an order of the axes of {}", what, Shape(order).Text(),
+                         shape.Text()));
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Value Permute::Apply(LayerContext& context, Value x) const {
   const LayerScope layer(context, name, kType, place);
   std::vector<int64_t> perm = dims;
   perm.insert(perm.begin(), 0);
-  CheckOrder(layer, perm, x.shape(), "dims, behind the batch's 0,");
+  CheckOrder(layer, perm, x.shape(), "dims, after the batch's 0,");
   const NameScope nodes = layer.Nodes();
   return layer.Output(ops::Transpose(x, perm));
 }
@@ -107,7 +107,8 @@ Value Reverse::Apply(LayerContext& context, Value x) const {
   const int rank = x.shape().known_rank() ? x.shape().rank() : 0;
   const int64_t reversed = axis < 0 ? axis + rank : axis;
   if (reversed < 1 || reversed >= rank) {
-    layer.Fail(fmt::format("its input {} has no axis {} beside the batch", x.shape().Text(), axis));
+    layer.Fail(
+        fmt::format("its input {} has no axis {} besides the batch", x.shape().Text(), axis));
   }
   const NameScope nodes = layer.Nodes();
   const auto axes = static_cast<size_t>(rank);

@@ -104,7 +104,7 @@ Plan RatePlan(const Options& options, ClassRate rate) {
               [options, rate](Graph& graph, const Tensors& t) {
                 if (t.contains("logistic")) {
                   if (options.class_id) {
-                    throw Error(Code::kUsage, "class_id is of a MultiClassHead");
+                    throw Error(Code::kUsage, "class_id needs a MultiClassHead");
                   }
                   const auto build = rate == ClassRate::kPrecision ? PrecisionMetric : RecallMetric;
                   return build(graph, options.name, t.at("logistic"), t.at("labels"), WeightsOf(t),
@@ -137,8 +137,8 @@ Plan PlanOf(const ConfusionMatrixOptions& options) {
   if (options.num_classes) CheckClasses(*options.num_classes);
   return {options.name, "class_ids", kClassHeads, [=](Graph& graph, const Tensors& t) {
             if (!options.num_classes && !t.contains("logits")) {
-              throw Error(Code::kUsage, "this head does not say how many classes there are",
-                          "num_classes: of the confusion_matrix");
+              throw Error(Code::kUsage, "the number of classes of this head is not known",
+                          "set num_classes of the confusion_matrix");
             }
             const int64_t classes = options.num_classes ? *options.num_classes : ClassesOf(t);
             CheckClasses(classes);
@@ -168,8 +168,8 @@ constexpr const char* kMeanOf = "mean of";
 
 Plan PlanOf(const MeanOptions& options) {
   if (options.values.empty() == options.value.empty()) {
-    throw Error(Code::kUsage, "mean takes `values` or `value`",
-                "value: a formula of what it is the mean of");
+    throw Error(Code::kUsage, "mean takes either `values` or `value`",
+                "value: a formula to average");
   }
   if (options.values.empty()) {
     const std::string own = options.name.empty() ? "mean" : options.name;
@@ -178,7 +178,7 @@ Plan PlanOf(const MeanOptions& options) {
             }};
   }
   const std::string name = options.name.empty() ? options.values + "/mean" : options.name;
-  return {name, options.values, "a head that has those values",
+  return {name, options.values, "a head with these values",
           [options, name](Graph& graph, const Tensors& t) {
             return MeanMetric(graph, name, t.at(options.values), WeightsOf(t));
           }};
@@ -224,14 +224,14 @@ Value RowsOf(Graph& graph, const Formula& formula, const FormulaNames& names, bo
   const Value value = BuildFormula(graph, formula, names);
   const Shape& shape = value.shape();
   if (!shape.known_rank() || shape.rank() == 0) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("a metric is about examples, found {} {}", NameOf(value.dtype()), shape.Text()),
-        "it takes the mean over the batch by itself")
+    throw Error(Code::kUsage,
+                fmt::format("a metric takes one value per example, found {} {}",
+                            NameOf(value.dtype()), shape.Text()),
+                "it averages over the batch by itself")
         .At(formula.place);
   }
   if (value.dtype() == DType::kString) {
-    throw Error(Code::kUsage, "a metric is about numbers, found string").At(formula.place);
+    throw Error(Code::kUsage, "a metric takes numbers, found string").At(formula.place);
   }
   const Value rows = shape.rank() == 1   ? ops::ExpandDims(value, -1)
                      : shape.rank() == 2 ? value
@@ -299,7 +299,7 @@ void AddBuilder(const Options& options, const Tensors& tensors, MetricBuilders& 
     Plan plan = PlanOf(options);
     if (!HasTensor(options, plan, tensors)) {
       throw Error(Code::kUsage, fmt::format("metric '{}' needs {}", Options::kType, plan.head),
-                  "predictions: and labels: may be formulas");
+                  "`predictions` and `labels` may be formulas");
     }
     if (plan.name == "loss" || plan.name == "global_step") {
       throw Error(Code::kUsage,

@@ -157,7 +157,7 @@ std::vector<KeptAverage> AveragesOf(const Graph& graph, std::span<const Optimize
 TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
                       const MinimizeOptions& options) {
   Graph& graph = loss.graph();
-  Check(!parts.empty(), "a model is trained by an optimizer at least");
+  Check(!parts.empty(), "a model needs at least one optimizer");
   for (const OptimizerPart& part : parts) {
     AtPlace(graph, PlaceOf(part.optimizer), [&] { CheckOptions(part.optimizer); });
   }
@@ -180,8 +180,8 @@ TrainOp MinimizeParts(Value loss, std::span<const OptimizerPart> parts,
     if (!result.learning_rate.valid()) result = part.result;
   }
   if (!result.learning_rate.valid()) {
-    throw Error(Code::kUsage, "the model's optimizers have nothing to train beside its tables",
-                "a model of layers with one `optimizer` may have tables alone");
+    throw Error(Code::kUsage, "the model's optimizers have nothing to train besides its tables",
+                "use a model of layers with one `optimizer`, which may have only tables");
   }
   if (options.gradient_norm && !result.gradient_norm.valid()) {
     std::vector<Trained> summed = all.model;

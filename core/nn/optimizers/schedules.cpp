@@ -99,7 +99,7 @@ Value Decayed(const PolynomialDecay& schedule, const ScheduleStep& at) {
 Value Decayed(const PiecewiseConstant& schedule, const ScheduleStep& at) {
   if (schedule.values.size() != schedule.boundaries.size() + 1) {
     throw Error(Code::kUsage,
-                fmt::format("{} boundaries and {} values", schedule.boundaries.size(),
+                fmt::format("found {} boundaries and {} values", schedule.boundaries.size(),
                             schedule.values.size()),
                 "The length of boundaries should be 1 less than the length of values");
   }
@@ -126,7 +126,7 @@ Value Decayed(const CosineDecay& schedule, const ScheduleStep& at) {
   };
   if (!schedule.warmup_target) return wave(at.step, schedule.learning_rate);
   if (schedule.warmup) {
-    throw Error(Code::kUsage, "cosine_decay has a `warmup` and a `warmup_target`",
+    throw Error(Code::kUsage, "cosine_decay has both `warmup` and `warmup_target`",
                 "keep one of them");
   }
   const double target = *schedule.warmup_target;
@@ -242,7 +242,7 @@ Value Rate(const Formula& formula, const ScheduleStep& at) {
   const Value rate = BuildFormula(at.graph, formula, names);
   const bool number = IsFloating(rate.dtype()) || IsInteger(rate.dtype());
   if (!number || rate.shape() != Shape({})) {
-    throw Error(Code::kUsage, fmt::format("a learning rate is one number, and this is {} {}",
+    throw Error(Code::kUsage, fmt::format("a learning rate must be one number, found {} {}",
                                           NameOf(rate.dtype()), rate.shape().Text()))
         .At(formula.place);
   }

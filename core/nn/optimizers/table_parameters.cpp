@@ -71,7 +71,7 @@ void CheckOwn(const FtrlParameters& o) {
   }
   RequireAtLeastZero("initial_accumulator_value", o.initial_accumulator_value);
   if (o.initial_accumulator_value == 0 && !o.allow_zero_accumulator) {
-    RefuseArgument("initial_accumulator_value is 0, whose root a TPU does not take",
+    RefuseArgument("initial_accumulator_value is 0, which a TPU does not accept",
                    "allow_zero_accumulator: true, or initial_accumulator_value: 0.1");
   }
   CheckProximal(o.proximal);

@@ -25,7 +25,7 @@ Pattern RematPattern(const std::string& text) {
     return Pattern(text);
   } catch (const Error& error) {
     throw Error(Code::kUsage, fmt::format("tpuest.remat: {}", error.message()),
-                "layers are picked by patterns such as '_relu$'");
+                "select layers by patterns such as '_relu$'");
   }
 }
 
@@ -42,7 +42,7 @@ std::vector<char> NodesOf(const Graph& graph, const std::vector<std::string>& re
       std::fill(covered.begin() + layer.first_node, covered.begin() + layer.end_node, 1);
     }
     if (found) continue;
-    throw Error(Code::kUsage, fmt::format("tpuest.remat: no layer's name has '{}'", text),
+    throw Error(Code::kUsage, fmt::format("tpuest.remat: '{}' matches no layer's name", text),
                 "`tpuest plan` lists the layers");
   }
   return covered;

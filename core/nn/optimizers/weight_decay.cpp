@@ -15,7 +15,7 @@ Value WeightDecayLoss(Graph& graph, const L2WeightDecay& decay, const TableTrain
     settings = std::get<WeightDecay>(decay);
   }
   if (settings.rate.has_value() == settings.scale.has_value()) {
-    throw Error(Code::kUsage, "l2_weight_decay has a rate, or a scale, which is the same",
+    throw Error(Code::kUsage, "l2_weight_decay needs either rate or its synonym scale",
                 "l2_weight_decay: {rate: 1e-4}")
         .Key("model.l2_weight_decay");
   }

@@ -40,8 +40,7 @@ KerasLayerSections ActivationSections(const std::string& activation, const std::
   if (IsJobActivation(activation)) {
     return {{{"type", "Activation"}, {"activation", activation}, {"name", name}}};
   }
-  RefuseKeras(fmt::format("the activation '{}' is not known here", activation),
-              std::string(kKerasWayOut));
+  RefuseKeras(fmt::format("unknown activation '{}'", activation), std::string(kKerasWayOut));
 }
 
 }  // namespace tpuest

@@ -39,7 +39,7 @@ void KerasConfig::Ignore(std::initializer_list<std::string_view> keys) {
 void KerasConfig::Expect(std::string_view key, const KerasJson& usual, const std::string& hint) {
   const KerasJson& given = Take(key);
   if (given.is_null() || given == usual) return;
-  RefuseKeras(fmt::format("{} is {}, which is not known here", key, given.dump()),
+  RefuseKeras(fmt::format("{} is {}, which is not supported", key, given.dump()),
               hint.empty() ? fmt::format("{}: {}", key, usual.dump()) : hint);
 }
 
@@ -47,7 +47,7 @@ void KerasConfig::Finish() const {
   if (!config_.is_object()) return;
   for (const auto& [key, value] : config_.items()) {
     if (value.is_null() || taken_.contains(key)) continue;
-    RefuseKeras(fmt::format("'{}' is not known here: {}", key, value.dump()));
+    RefuseKeras(fmt::format("'{}' is not supported: {}", key, value.dump()));
   }
 }
 
@@ -60,7 +60,7 @@ KerasJson ValueFor(const bool& /*field*/, std::string_view key, const KerasJson&
 KerasJson ValueFor(const int64_t& /*field*/, std::string_view key, const KerasJson& given,
                    const Field& /*about*/) {
   const std::optional<int64_t> whole = WholeIn(given);
-  if (!whole) RefuseValue(key, given, "a whole number");
+  if (!whole) RefuseValue(key, given, "an integer");
   return *whole;
 }
 

@@ -166,7 +166,7 @@ class CompileReader {
 
  private:
   static constexpr std::string_view kHeadHint =
-      "`head` of the job's model goes above it: head: {type: compile, outputs: [{name: OUTPUT, "
+      "a `head` of the job's model replaces it: head: {type: compile, outputs: [{name: OUTPUT, "
       "loss: mse}]}";
 
   // Runs a part; what it refuses is a fault of that part.
@@ -201,7 +201,7 @@ class CompileReader {
     Try(job_.head_faults, key, kHeadHint, [&] {
       const bool is_list = given.is_array() && (key == "loss" || key == "loss_weights");
       if (is_list && given.size() > job_.outputs.size()) {
-        RefuseKeras(fmt::format("it is a list of {}, and the model has {} outputs", given.size(),
+        RefuseKeras(fmt::format("it is a list of {}, but the model has {} outputs", given.size(),
                                 job_.outputs.size()));
       }
       if (!given.is_object() || given.contains("class_name")) return;
@@ -224,7 +224,7 @@ class CompileReader {
     const KerasJson weight = EntryOf(MemberOf(training_, "loss_weights"), number);
     if (!weight.is_null() && !weight.is_number()) {
       Try(job_.head_faults, "loss_weights", kHeadHint,
-          [&] { RefuseKeras(fmt::format("{} is no number", weight.dump())); });
+          [&] { RefuseKeras(fmt::format("{} is not a number", weight.dump())); });
     }
     if (weight.is_number() && weight != 1.0) section["loss_weight"] = ShortNumbers(weight);
     for (const bool weighted : {false, true}) {
@@ -255,8 +255,8 @@ class CompileReader {
     const KerasFunctionClass* const known = FindKerasFunction(function);
     if (known == nullptr || known->loss.empty()) {
       Note(
-          fmt::format("the loss '{}' is none of Keras' own: the model predicts and does not train "
-                      "without a head of the job's",
+          fmt::format("the loss '{}' is not one of Keras' own: the model predicts, but trains only "
+                      "with a head in the job",
                       function));
       has_unknown_loss_ = true;
       return;
@@ -313,7 +313,7 @@ class CompileReader {
     static const std::set<std::string, std::less<>> kByOutput = {"accuracy", "acc", "crossentropy",
                                                                  "ce"};
     if (!kClasses.contains(fn) && !kByOutput.contains(fn) && FindKerasFunction(fn) == nullptr) {
-      Note(fmt::format("the metric '{}' is not known here and left out", fn));
+      Note(fmt::format("the metric '{}' is not supported and is dropped", fn));
       return nullptr;
     }
     std::string name = WordOf(options, "name");
@@ -338,6 +338,56 @@ class CompileReader {
     return section;
   }
 
+  // A metric's name without that of its output, which Keras puts before it.
+  std::string BareName(const std::string& name, size_t number) const {
+    if (job_.outputs.size() == 1) return name;
+    for (const std::string& output : {job_.outputs[number], outputs_.layers[number]}) {
+      if (name.starts_with(output + "_")) return name.substr(output.size() + 1);
+    }
+    return name;
+  }
+
+  // The name for results: a second equal one is <name>_1, or weighted_<name>; then the map's.
+  std::string NewName(const std::string& bare, size_t number, bool weighted) {
+    const std::string prefix = job_.outputs.size() > 1 ? job_.outputs[number] + "_" : "";
+    std::string wanted = prefix + bare;
+    if (weighted && metrics_.contains(wanted)) wanted = prefix + "weighted_" + bare;
+    std::string name = wanted;
+    for (int i = 1; !metrics_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
+    const auto mapped = names_.find(name);
+    return mapped == names_.end() ? name : mapped->second;
+  }
+
+  void CheckNames() const {
+    if (names_.empty()) return;
+    std::vector<std::string> missing;
+    std::vector<std::string> unexpected;
+    for (const std::string& metric : metrics_) {
+      if (!names_.contains(metric)) missing.push_back(metric);
+    }
+    for (const auto& [name, mapped] : names_) {
+      if (!metrics_.contains(name)) unexpected.push_back(name);
+    }
+    const auto list = [](const std::vector<std::string>& names) {
+      return names.empty() ? std::string("[]") : "['" + Join(names, "', '") + "']";
+    };
+    if (!missing.empty()) {
+      throw Error(Code::kUsage,
+                  fmt::format("Invalid `metric_names_map`. The following keras model metric names:"
+                              "\"{}\" do not exist in the `metric_names_map` dictionary",
+                              list(missing)),
+                  "metric_names_map: {" + missing.front() + ": NAME}")
+          .Key("model.metric_names_map");
+    }
+    if (unexpected.empty()) return;
+    throw Error(Code::kUsage,
+                fmt::format("Invalid `metric_names_map`. There are unexpected keys in the "
+                            "`metric_names_map` dictionary. Expected keys: {}, Received: {}",
+                            list({metrics_.begin(), metrics_.end()}), list(unexpected)),
+                "remove those that the model does not have")
+        .Key("model.metric_names_map");
+  }
+
   // ---- optimizer --------------------------------------------------------------------------------
 
   void ReadOptimizer() {
@@ -347,7 +397,7 @@ class CompileReader {
     if (given.is_null()) return;
     std::vector<std::string> notes;
     Try(job_.optimizer_faults, fmt::format("optimizer ({})", KerasClassOf(given)),
-        "`optimizer` of the job goes above it: optimizer: {type: Adam}",
+        "an `optimizer` of the job replaces it: optimizer: {type: Adam}",
         [&] { job_.optimizer = KerasOptimizerOf(given, notes); });
     for (const std::string& note : notes) Note("the optimizer's " + note);
   }

@@ -164,7 +164,7 @@ class GraphReader {
     const KerasJson& layers = given.is_array() ? given : MemberOf(given, "layers");
     const std::string class_name = WordOf(model_, "class_name");
     if (!layers.is_array() || !IsKerasModel(class_name)) {
-      RefuseKeras(fmt::format("'{}' has no layers: a model that is written as a class",
+      RefuseKeras(fmt::format("'{}' has no layers: its model is written as a class",
                               class_name.empty() ? "?" : class_name),
                   "export a SavedModel: model: {type: saved_model, path: ...}");
     }
@@ -260,7 +260,7 @@ class GraphReader {
   void ReadOutputNames(const KerasJson& ends) {
     if (!ends.is_object()) return;
     for (const auto& [name, end] : InOrder(ends)) {
-      if (!IsTensorList(*end)) RefuseKeras("its outputs are dicts or lists in a dict");
+      if (!IsTensorList(*end)) RefuseKeras("its outputs are nested dicts or lists");
       graph_.output_names.push_back(name);
     }
   }
@@ -280,12 +280,12 @@ class GraphReader {
     if (calls == 1) call = 0;
     if (call < 0 || call >= calls) {
       RefuseKeras(
-          fmt::format("call {} of '{}' is used, and it has {}", written.node, tensor.layer, calls));
+          fmt::format("call {} of '{}' is used, but it has {}", written.node, tensor.layer, calls));
     }
     tensor.call = call;
     if (tensor.output == 0 || IsKerasModel(layer.class_name)) return;
     RefuseKeras(
-        fmt::format("output {} of '{}' is used, and it has one", tensor.output, tensor.layer));
+        fmt::format("output {} of '{}' is used, but it has one", tensor.output, tensor.layer));
   }
 
   void CheckTensors() {

@@ -84,9 +84,10 @@ const config::Type* FindLayer(std::string_view class_name) {
 [[noreturn]] void RefuseClass(const std::string& name) {
   static const std::set<std::string, std::less<>> kRecurrent = {
       "LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM2D", "CuDNNLSTM", "CuDNNGRU"};
-  if (name == "Lambda") RefuseKeras("a Lambda layer holds Python code", std::string(kKerasWayOut));
+  if (name == "Lambda")
+    RefuseKeras("a Lambda layer contains Python code", std::string(kKerasWayOut));
   if (kRecurrent.contains(name)) {
-    RefuseKeras(fmt::format("recurrent layers ({}) are not known here", name),
+    RefuseKeras(fmt::format("recurrent layers ({}) are not supported", name),
                 std::string(kKerasWayOut));
   }
   RefuseKeras(fmt::format("Unknown layer: '{}'.", name), std::string(kKerasWayOut));
@@ -140,7 +141,7 @@ void CheckLayerOptions(const KerasJson& config) {
   const std::string policy = PolicyOf(MemberOf(config, "dtype"));
   if (policy == "float16" || policy == "mixed_float16" || policy == "float64") {
     RefuseKeras(fmt::format("its dtype is {}", policy),
-                "float32, or mixed_bfloat16: the job's precision: bfloat16");
+                "use float32, or mixed_bfloat16, which becomes the job's precision: bfloat16");
   }
   if (!MemberOf(config, "lora_rank").is_null()) {
     RefuseKeras("it has a LoRA (lora_rank)", "save the model with the adapters merged");
@@ -174,9 +175,9 @@ void CheckUnknownKeys(const config::Type& layer, const KerasJson& config) {
     if (is_argument(key) || is_beside(key) || says_nothing || is_usual) continue;
     if (key == "activity_regularizer") {
       if (RegularizerOf(value).is_null()) continue;
-      RefuseKeras("it has an activity_regularizer", "an ActivityRegularization layer behind it");
+      RefuseKeras("it has an activity_regularizer", "put an ActivityRegularization layer after it");
     }
-    RefuseKeras(fmt::format("its '{}' is not known here: {}", key, value.dump()));
+    RefuseKeras(fmt::format("its '{}' is not supported: {}", key, value.dump()));
   }
 }
 
@@ -202,7 +203,7 @@ std::string AddArguments(const config::Type& layer, const KerasJson& config, Ker
       if (IsIn(kLearned, key)) {
         RefuseKeras(
             fmt::format("its {} is not in the file", key),
-            "a layer that has learned from data (adapt) is whole in model.save('NAME.keras')");
+            "model.save('NAME.keras') includes what the layer has learned from data (adapt)");
       }
       const bool can_be_null = argument.value.type->kind == config::Type::Kind::kOptional;
       if (config.contains(key) && can_be_null && !otherwise.is_null()) section[key] = nullptr;

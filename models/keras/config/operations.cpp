@@ -12,7 +12,7 @@ KerasJson ForEach(const KerasJson& value, const std::function<double(double)>& f
   if (value.is_number()) return KerasJson(f(value.get<double>()));
   KerasJson list = KerasJson::array();
   for (const KerasJson& item : value) {
-    if (!item.is_number()) RefuseKeras(fmt::format("its constant {} is no list", value.dump()));
+    if (!item.is_number()) RefuseKeras(fmt::format("its constant {} is not a list", value.dump()));
     list.push_back(f(item.get<double>()));
   }
   return list;
@@ -37,8 +37,8 @@ std::string Short(const std::string& function) {
 
 [[noreturn]] void RefuseOperation(const KerasOperation& operation) {
   RefuseKeras(
-      fmt::format("the operation '{}' is not known here with these arguments", operation.function),
-      "a layer of Keras' own instead, or a SavedModel: model: {type: saved_model}");
+      fmt::format("the operation '{}' is not supported with these arguments", operation.function),
+      "use a layer of Keras, or a SavedModel: model: {type: saved_model}");
 }
 
 // Of a constant and a tensor.
@@ -77,8 +77,8 @@ KerasJson ItemOf(const KerasOperation& operation) {
     });
     if (others) return {{"type", "Reverse"}};
   }
-  RefuseKeras("this slice is not known here",
-              "x[..., ::-1] is; a Cropping layer takes rows and columns off");
+  RefuseKeras("this slice is not supported",
+              "x[..., ::-1] is; use a Cropping layer to remove rows and columns");
 }
 
 KerasJson PooledOver(const KerasOperation& operation) {
@@ -145,7 +145,7 @@ void CheckOperationArguments(const KerasOperation& operation, const std::string&
   if (!operation.arguments.is_object()) return;
   for (const auto& [key, value] : operation.arguments.items()) {
     if (IsKnownArgument(name, key, value)) continue;
-    RefuseKeras(fmt::format("the argument '{}' of '{}' is not known here: {}", key,
+    RefuseKeras(fmt::format("the argument '{}' of '{}' is not supported: {}", key,
                             operation.function, value.dump()));
   }
 }

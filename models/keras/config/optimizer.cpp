@@ -50,7 +50,7 @@ KerasJson ScheduleOf(const KerasJson& rate, const std::variant<Ts...>* /*kinds*/
   } catch (const KerasRefusal& refusal) {
     RefuseKeras(fmt::format("learning_rate ({}): {}", name, refusal.message), refusal.hint);
   }
-  if (!found) RefuseKeras(fmt::format("the schedule '{}' is not known here", name));
+  if (!found) RefuseKeras(fmt::format("the schedule '{}' is not supported", name));
   return *found;
 }
 
@@ -69,18 +69,18 @@ void CheckOthers(KerasConfig& config, std::vector<std::string>& notes) {
   config.Ignore({"name", "jit_compile", "is_legacy_optimizer"});
   const KerasJson& decay = config.Take("weight_decay");
   if (!decay.is_null() && decay != false && decay != 0) {
-    RefuseKeras(fmt::format("weight_decay is {}, which is not known here", decay.dump()),
-                "weight_decay=None, or an optimizer of the job's");
+    RefuseKeras(fmt::format("weight_decay is {}, which is not supported", decay.dump()),
+                "set weight_decay=None, or an optimizer in the job");
   }
   config.Expect("use_ema", false);
   config.Ignore({"ema_momentum", "ema_overwrite_frequency"});  // of use_ema
   config.Expect("amsgrad", false);
   config.Expect("gradient_accumulation_steps", 1,
-                "gradient_accumulation_steps of an optimizer of the job's");
+                "set gradient_accumulation_steps of an optimizer in the job");
   const KerasJson& scale = config.Take("loss_scale_factor");
   if (!scale.is_null()) {
     notes.push_back(fmt::format(
-        "loss_scale_factor: {} is left out: gradients are float32, and it does not change them",
+        "loss_scale_factor: {} is dropped: gradients are float32, which it does not change",
         scale.dump()));
   }
 }
@@ -112,7 +112,7 @@ KerasJson OptimizerOf(const KerasJson& given, std::vector<std::string>& notes,
   const std::string name = KerasClassOf(given);
   std::optional<KerasJson> found;
   (void)((found = OptimizerAs<Ts>(name, MemberOf(given, "config"), notes)).has_value() || ...);
-  if (!found) RefuseKeras("it is not known here");
+  if (!found) RefuseKeras("it is not supported");
   return *found;
 }
 

@@ -132,7 +132,7 @@ KerasJson RegularizerOf(const KerasJson& value) {
   const std::string name = NameIn(value);
   const config::Type* const kind = FindKind(*config::TypeOf<nn::Regularizer>(), name);
   if (kind == nullptr) {
-    RefuseKeras(fmt::format("the regularizer '{}' is not known", name), "l1, l2 or both");
+    RefuseKeras(fmt::format("the regularizer '{}' is not supported", name), "l1, l2 or both");
   }
   const KerasJson& config = MemberOf(value, "config");
   // L1L2 without arguments is no penalty.
@@ -151,7 +151,7 @@ KerasJson ConstraintOf(const KerasJson& value) {
   const std::string name = NameIn(value);
   const config::Type* const kind = FindKind(*config::TypeOf<nn::Constraint>(), name);
   if (kind != nullptr) return SectionOf(*kind, MemberOf(value, "config"));
-  RefuseKeras(fmt::format("the constraint '{}' is not known here", name),
+  RefuseKeras(fmt::format("the constraint '{}' is not supported", name),
               "max_norm, min_max_norm, non_neg, unit_norm or radial_constraint");
 }
 
@@ -162,9 +162,9 @@ std::string FunctionNameOf(const KerasJson& value, std::string_view what) {
     const KerasJson& config = MemberOf(value, "config");
     if (config.is_string()) return BareClass(config.get<std::string>());
   }
-  RefuseKeras(fmt::format("its {} is no function of Keras' own: {}", what,
+  RefuseKeras(fmt::format("its {} is not a function of Keras: {}", what,
                           WordOf(value, "class_name").empty() ? "?" : WordOf(value, "class_name")),
-              "a layer of its own instead");
+              "use a separate layer instead");
 }
 
 std::string PolicyOf(const KerasJson& dtype) {

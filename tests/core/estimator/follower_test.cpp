@@ -206,7 +206,7 @@ TEST_CASE("a preempted, a failed and a missing trainer are told apart") {
     return error.message();
   };
   CHECK(message(TrainerState::kPreempted, true)
-            .starts_with("run: the trainer was preempted at step 10, and has not gone on since"));
+            .starts_with("run: the trainer was preempted at step 10, and has not resumed for"));
   CHECK(message(TrainerState::kFailed, true) == "run: the trainer failed after step 10");
   CHECK(message(TrainerState::kNone, false).starts_with("run: no training has started for 5"));
 }
@@ -258,7 +258,7 @@ TEST_CASE("what was damaged is waited out, as long as the run is not over") {
   waiting.deadline_secs = 750;
   CHECK(waiting.Run() == "the run ended");
   CHECK(waiting.evaluated == EvaluatedAt{{700, 10}});
-  CHECK(waiting.Count("model.ckpt-10 is damaged; it waits for a checkpoint that can be read") == 2);
+  CHECK(waiting.Count("model.ckpt-10 is damaged; waiting for a checkpoint that can be read") == 2);
 }
 
 TEST_CASE("a damaged last checkpoint, and one that the job does not fit, end the following") {

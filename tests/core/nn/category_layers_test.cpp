@@ -143,9 +143,9 @@ TEST_CASE("what is no category is told") {
         "string_lookup 'string_lookup': Found reserved mask token at unexpected location in "
         "`vocabulary`.");
   CHECK(FaultOf(StringLookup{.vocabulary = {"a"}}, {Numbers()}) ==
-        "string_lookup 'string_lookup': takes words, and its input is int64");
+        "string_lookup 'string_lookup': takes strings, found int64");
   CHECK(FaultOf(IntegerLookup{.vocabulary = {1}}, {Tags()}) ==
-        "integer_lookup 'integer_lookup': takes integers, and its input is string");
+        "integer_lookup 'integer_lookup': takes integers, found string");
   CHECK(FaultOf(StringLookup{.vocabulary = {"a"}, .output_mode = "tf_idf"}, {Tags()}) ==
         "string_lookup 'string_lookup': `idf_weights` are of output_mode tf_idf, and it needs "
         "them");
@@ -154,9 +154,9 @@ TEST_CASE("what is no category is told") {
   CHECK(FaultOf(Hashing{.num_bins = 4, .salt = std::vector<int64_t>{1}}, {Tags()}) ==
         "hashing 'hashing': The `salt` argument can only be two integers or one, got 1");
   CHECK(FaultOf(Hashing{.num_bins = 4, .mask_value = 3}, {Tags()}) ==
-        "hashing 'hashing': mask_value is a number, and its input is string");
+        "hashing 'hashing': mask_value is a number, but the input is string");
   CHECK(FaultOf(Discretization{.bin_boundaries = {2, 1}}, {Numbers()}) ==
-        "discretization 'discretization': bin_boundaries are [2, 1], expected in rising order");
+        "discretization 'discretization': bin_boundaries are [2, 1], expected in increasing order");
   CHECK(FaultOf(HashedCrossing{.num_bins = 5}, {Tags(), Tags()})
             .starts_with("hashed_crossing 'hashed_crossing': All inputs should have shape [batch] "
                          "or [batch, 1]"));

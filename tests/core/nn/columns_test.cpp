@@ -263,8 +263,8 @@ TEST_CASE("a normalizer that is a formula keeps shape and type") {
     return std::string();
   };
   CHECK(fault("reduce_mean(x, 1)") ==
-        "normalizer_fn gives float32 [4], and its column is float32 [4,2]");
-  CHECK(fault("x > 0") == "normalizer_fn gives bool [4,2], and its column is float32 [4,2]");
+        "normalizer_fn returns float32 [4], expected the column's float32 [4,2]");
+  CHECK(fault("x > 0") == "normalizer_fn returns bool [4,2], expected the column's float32 [4,2]");
   CHECK(fault("log1p(y)") == "there is no 'y'");
 }
 
@@ -290,19 +290,19 @@ TEST_CASE("what a column cannot be is said in TensorFlow's words") {
   CHECK(FaultOf({{"a", CrossedColumn{.keys = {"a", "s"}, .hash_bucket_size = 5}}}) ==
         "this column is one of its own keys");
   CHECK(FaultOf({{"a", IndicatorColumn{.categorical_column = "b"}}}) ==
-        "'b' is none of feature_columns");
+        "'b' is not in feature_columns");
 }
 
 TEST_CASE("columns that are made of themselves, or too large to count, are refused") {
   const WeightedCategoricalColumn weighs_a{.categorical_column = "a", .weight_feature_key = "w"};
-  CHECK(FaultOf({{"a", weighs_a}}) == "this column weighs itself");
+  CHECK(FaultOf({{"a", weighs_a}}) == "this weighted column refers to itself");
   CHECK(FaultOf({{"a", CrossedColumn{.keys = {"b", "s"}, .hash_bucket_size = 5}}, {"b", weighs_a}})
             .starts_with("crossed_column does not support weight_tensor"));
   CHECK(FaultOf({{"a", SharedEmbeddingColumns{.categorical_columns = {"b"},
                                               .embedding = {.dimension = 2}}},
                  {"b", WeightedCategoricalColumn{.categorical_column = "b",
                                                  .weight_feature_key = "w"}}}) ==
-        "this column weighs itself");
+        "this weighted column refers to itself");
   CHECK(FaultOf({{"a", BucketizedColumn{.source_column = "n", .boundaries = {1, kNone, 0}}},
                  {"n", NumericColumn{.key = "n"}}}) == "boundaries must be a sorted list.");
   constexpr int64_t kHuge = std::numeric_limits<int64_t>::max();

@@ -70,7 +70,7 @@ TEST_CASE("limits that weights cannot keep are refused") {
   CHECK(Refusal(MaxNorm{2, int64_t{2}}, {2, 3}) ==
         "a norm over axis 2 does not fit weights [2,3], which have 2 axes");
   CHECK(Refusal(UnitNorm{std::vector<int64_t>{0, -2}}, {2, 3}) ==
-        "the axes of a norm name one axis twice");
+        "the axes of a norm repeat an axis");
   CHECK(Refusal(MaxNorm{-1}, {2}) == "max_value is -1, expected at least 0");
   CHECK(Refusal(MinMaxNorm{2, 1}, {2}) == "min_value is 2, above the max_value 1");
   CHECK(Refusal(MinMaxNorm{0, 1, 1.5}, {2}) == "rate is 1.5, expected from 0 to 1");

@@ -227,7 +227,7 @@ TEST_CASE("a label outside its range is found with its row") {
   const auto below = FindLabelFault(Tensor::Of<int64_t>({2}, {3, -1}), 2, range);
   REQUIRE(below.has_value());
   CHECK(below->message == "label is -1: Labels must be >= 0");
-  CHECK(LabelHint(range) == "labels of this head go from 0 to 9");
+  CHECK(LabelHint(range) == "this head takes labels from 0 to 9");
   const LabelRange binary = LabelRangesOf(BinaryClassHead{}).only();
   CHECK(FindLabelFault(Tensor::Of<float>({1}, {1.2F}), 1, binary).has_value());
   CHECK(FindLabelFault(Tensor::Of<float>({1}, {NAN}), 1, binary).has_value());
@@ -246,7 +246,7 @@ TEST_CASE("a label that is not in the vocabulary is found with its row") {
   CHECK(fault->row == 1);
   CHECK(fault->message ==
         "label is \"zuko\", which is not in label_vocabulary: Labels must be >= 0");
-  CHECK(LabelHint(range) == "labels of this head are aang, iroh");
+  CHECK(LabelHint(range) == "this head takes the labels aang, iroh");
 }
 
 // ---- label_vocabulary ---------------------------------------------------------------------------
@@ -301,7 +301,7 @@ TEST_CASE("a vocabulary of another size, or labels of another dtype, are TensorF
         "\"label_vocabulary\" does not have \"n_classes\" items. len(label_vocabulary)=2, "
         "n_classes=3, label_vocabulary=['cat', 'dog']");
   CHECK(MessageOf(session, MultiClassHead{.n_classes = 3, .label_vocabulary = {"cat", "a", "a"}},
-                  {.logits = logits}) == "label_vocabulary has \"a\" twice");
+                  {.logits = logits}) == "label_vocabulary contains \"a\" twice");
   CHECK(MessageOf(session,
                   MultiClassHead{.n_classes = 3, .label_vocabulary = {"cat", "dog", "fox"}},
                   {.logits = logits, .labels = session.Ints({1}, {0})}) ==

@@ -201,12 +201,12 @@ TEST_CASE("arguments that fit no image are refused with the layer's name") {
         "random_rotation 'random_rotation': factor is from 0.2 to 0.1, expected the lower bound "
         "first");
   CHECK(message(RandomRotation{.factor = std::vector<double>{0.2}}) ==
-        "random_rotation 'random_rotation': factor is a number or [from, to]");
+        "random_rotation 'random_rotation': factor must be a number or [from, to]");
   CHECK(message(RandomContrast{.factor = std::vector<double>{1.2, 1}}) ==
         "random_contrast 'random_contrast': factor is a number from 0 to 1, or [less, more] with "
         "less from 0 to 1");
   CHECK(message(RandomBrightness{.factor = 0.5, .value_range = {1, 0}}) ==
-        "random_brightness 'random_brightness': value_range is [least, most]");
+        "random_brightness 'random_brightness': value_range must be [least, most]");
   CHECK(message(Conv2DTranspose{
             .filters = 1, .kernel_size = 3, .strides = 2, .output_padding = int64_t{2}}) ==
         "conv2d_transpose 'conv2d_transpose': output_padding is 2, expected from 0 to strides - 1, "

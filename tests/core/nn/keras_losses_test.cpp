@@ -115,7 +115,7 @@ TEST_CASE("a loss goes along the axis that it is given") {
   CHECK(Near(along("cosine_similarity", {.axis = 1}),
              {-0.3244429, -0.8846517, -0.2721655, -0.3244429}));
   CHECK_THROWS_WITH(std::ignore = along("binary_crossentropy", {.axis = 0}),
-                    "axis is 0, and the output has the axes 1 to 2 beside the batch");
+                    "axis is 0, but the output has the axes 1 to 2 besides the batch");
 }
 
 TEST_CASE("examples of an ignored class do not count in a sparse crossentropy") {

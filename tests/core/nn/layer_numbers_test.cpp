@@ -519,21 +519,21 @@ TEST_CASE("what does not fit a layer is refused with the layer's name") {
   CHECK(message(Subtract{}, {kA, kB, kC}) == "subtract 'subtract': takes two inputs, got 3");
   CHECK(message(Dense{.units = 1}, {kA, kB}) == "dense takes one input, got 2");
   CHECK(message(Dot{.axes = int64_t{3}}, {kA, kB}) ==
-        "dot 'dot': its input [1,3] has no axis 3 beside the batch");
+        "dot 'dot': its input [1,3] has no axis 3 besides the batch");
   CHECK(message(DotInteraction{}, {kA}) ==
         "dot_interaction 'dot_interaction': takes two or more inputs, got 1");
   CHECK(message(DotInteraction{}, {kA, kRow}) ==
         "dot_interaction 'dot_interaction': its inputs have 3 and 4 numbers");
   CHECK(message(GroupNormalization{.groups = 3}, {kTwoSteps}) ==
-        "group_normalization 'group_normalization': 4 channels do not make 3 groups");
+        "group_normalization 'group_normalization': 4 channels cannot be split into 3 groups");
   CHECK(message(Conv1D{.filters = 3, .kernel_size = 1, .groups = 2}, {kTwoSteps}) ==
-        "conv1d 'conv1d': 4 channels and 3 filters do not make 2 groups");
+        "conv1d 'conv1d': 4 channels and 3 filters cannot be split into 2 groups");
   CHECK(message(Cropping1D{.cropping = int64_t{1}}, {Counted({1, 2, 3})}) ==
-        "cropping1d 'cropping1d': takes 2 of 2 rows, and leaves none");
+        "cropping1d 'cropping1d': removes 2 of 2 rows, which leaves none");
   CHECK(message(ReLU{.negative_slope = -1}, {kRow}) ==
         "re_lu 're_lu': negative_slope is -1, expected at least 0");
   CHECK(message(Normalization{.mean = 1.0}, {kA}) ==
-        "normalization 'normalization': has mean or variance alone");
+        "normalization 'normalization': needs both mean and variance, or neither");
 }
 
 }  // namespace

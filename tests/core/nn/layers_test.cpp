@@ -84,7 +84,7 @@ TEST_CASE("a named layer keeps its name, and a name given twice is refused") {
   (void)Dense{.units = 1, .name = "logits"}.Apply(context, x);
   CHECK(session.graph().FindVariable("logits/kernel") != nullptr);
   CHECK_THROWS_WITH_AS((void)(Dense{.units = 1, .name = "logits"}.Apply(context, x)),
-                       "variable 'logits/kernel' is there already", Error);
+                       "variable 'logits/kernel' exists already", Error);
 }
 
 TEST_CASE("dense multiplies the last axis, adds the bias and activates") {

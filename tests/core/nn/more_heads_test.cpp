@@ -167,7 +167,7 @@ TEST_CASE("what does not fit a multi-label head is refused in TensorFlow's words
   const Value words = session.graph().Constant(Tensor::Strings({2, 2}, {"a", "b", "a", "b"}));
   CHECK(MessageOf(session, MultiLabelHead{.n_classes = 2},
                   {.logits = inputs.logits, .labels = words}) ==
-        "labels are strings, and MultiLabelHead has no label_vocabulary");
+        "labels are strings, but MultiLabelHead has no label_vocabulary");
   const auto fault = FindLabelFault(Tensor::Of<int32_t>({2, 2}, {0, 1, 2, 0}), 2,
                                     LabelRangesOf(MultiLabelHead{.n_classes = 2}).only());
   REQUIRE(fault.has_value());
@@ -248,7 +248,7 @@ TEST_CASE("a job's metrics read what the head has") {
   CHECK(message(TradeoffOptions<Tradeoff::kPrecisionAtRecall>{.least = 2}) ==
         "Argument `recall` must be in the range [0, 1]. Received: recall=2");
   CHECK(message(MeanOptions{.values = "logistic"}) ==
-        "metric 'mean' needs a head that has those values");
+        "metric 'mean' needs a head with these values");
 }
 
 TEST_CASE("a head's name is behind its metrics and before its ops") {

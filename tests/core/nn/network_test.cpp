@@ -111,20 +111,21 @@ TEST_CASE("training: false keeps a model in inference mode, while its variables 
 TEST_CASE("names that are not there, or stand twice, are refused at the layer's place") {
   Fixture f;
   CHECK(f.Message({Twos("x", "c")}) ==
-        "7: there is no layer or input 'c' above this layer (there are: a, b)");
+        "7: no input and no earlier layer is called 'c' (there are: a, b)");
   CHECK(f.Message({Twos("x", "later"), Twos("later", "a")}) ==
-        "7: there is no layer or input 'later' above this layer (it stands below: a layer takes "
-        "what stands above it)");
+        "7: no input and no earlier layer is called 'later' (the layer comes later: a layer "
+        "takes only earlier ones)");
   CHECK(f.Message({Twos("x", "")}) ==
-        "7: there are several inputs, and this layer names none (inputs: NAME, one of a, b)");
+        "7: there are several inputs, but this layer names none (inputs: NAME, one of a, b)");
   CHECK(f.Message({Twos("x", "a"), Twos("x", "a")}) ==
         "7: two layers are called 'x' ({layer: x, inputs: ...} uses a layer again)");
-  CHECK(f.Message({Twos("a", "a")}) == "7: 'a' is an input: a layer needs another name ()");
+  CHECK(f.Message({Twos("a", "a")}) ==
+        "7: 'a' is the name of an input: choose another name for the layer ()");
   CHECK(f.Message({Twos("x", std::map<std::string, std::string>{{"x", "a"}})}) ==
-        "7: this layer's inputs have no names (inputs: [LAYER, ...], in their order)");
+        "7: this layer does not take inputs by name (inputs: [LAYER, ...], in order)");
   CHECK(f.Message(
             {Twos("encoder", "a"), SharedLayer{.layer = "encodr", .place = {"job.yaml", 9, 1}}}) ==
-        "9: there is no layer 'encodr' above this one (did you mean 'encoder'?)");
+        "9: no earlier layer is called 'encodr' (did you mean 'encoder'?)");
 }
 
 }  // namespace

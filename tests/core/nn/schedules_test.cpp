@@ -55,8 +55,8 @@ TEST_CASE("a formula that is no rate is refused") {
   CHECK(MessageOf(Formula{"0.1 * steps"}) == "there is no 'steps'");
   CHECK(MessageOf(Formula{"0.1 * epoch"}) == "there is no 'epoch'");
   CHECK(MessageOf(Formula{"stack([step, step])"}) ==
-        "a learning rate is one number, and this is float32 [2]");
-  CHECK(MessageOf(Formula{"step < 3"}) == "a learning rate is one number, and this is bool []");
+        "a learning rate must be one number, found float32 [2]");
+  CHECK(MessageOf(Formula{"step < 3"}) == "a learning rate must be one number, found bool []");
 }
 
 TEST_CASE("exponential decay is TensorFlow's") {
@@ -119,7 +119,7 @@ TEST_CASE("cosine decay with a warm-up target rises to it and falls from there, 
   warm.warmup_steps = {0};
   CHECK(Near(RatesAt(warm), {0.5, 0.4877641201, 0.1030537039, 0, 0, 0, 0}, 1e-7));
   warm.warmup = LinearWarmup{.warmup_steps = {5}};
-  CHECK(MessageOf(warm) == "cosine_decay has a `warmup` and a `warmup_target`");
+  CHECK(MessageOf(warm) == "cosine_decay has both `warmup` and `warmup_target`");
 }
 
 TEST_CASE("cosine decay and its restarts are TensorFlow's") {

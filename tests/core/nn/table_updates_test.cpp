@@ -464,7 +464,7 @@ TEST_CASE("arguments that cannot be are refused in TensorFlow's words") {
   CHECK(refused(FtrlParameters{.proximal = l2}) ==
         "l2_regularization_strength must be greater than or equal to 0. got -0.5.");
   CHECK(refused(FtrlParameters{.initial_accumulator_value = 0}) ==
-        "initial_accumulator_value is 0, whose root a TPU does not take");
+        "initial_accumulator_value is 0, which a TPU does not accept");
   CHECK(refused(FtrlParameters{.initial_accumulator_value = 0, .allow_zero_accumulator = true})
             .empty());
   CHECK(refused(ProximalYogiParameters{.epsilon = 0}) == "epsilon must be positive; got 0.");

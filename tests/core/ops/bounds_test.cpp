@@ -39,22 +39,23 @@ Value Int(Graph& graph, int64_t value) { return graph.Scalar<int64_t>(value); }
 TEST_CASE("a constant of no element is no axis and no number") {
   CHECK(Refusal([](Graph& g) {
           g.Add("ConcatV2", {Image(g, {2}), Image(g, {2}), Ints(g, {})});
-        }) == "ConcatV2 'ConcatV2': axis is one number, found [0]");
+        }) == "ConcatV2 'ConcatV2': axis must be one number, found [0]");
   CHECK(Refusal([](Graph& g) {
           g.Add("GatherV2", {Image(g, {2, 3}), Ints(g, {0}), Ints(g, {})});
-        }) == "GatherV2 'GatherV2': axis is one number, found [0]");
+        }) == "GatherV2 'GatherV2': axis must be one number, found [0]");
   CHECK(Refusal([](Graph& g) {
           g.Add("ArgMax", {Image(g, {2, 3}), Ints(g, {})});
-        }) == "ArgMax 'ArgMax': dimension is one number, found [0]");
+        }) == "ArgMax 'ArgMax': dimension must be one number, found [0]");
   CHECK(Refusal([](Graph& g) {
           g.Add("ExpandDims", {Image(g, {2}), Ints(g, {0, 1})});
-        }) == "ExpandDims 'ExpandDims': axis is one number, found [2]");
+        }) == "ExpandDims 'ExpandDims': axis must be one number, found [2]");
   CHECK(Refusal([](Graph& g) {
           g.Add("TopKV2", {Image(g, {2}), g.Constant(Tensor::Of<int32_t>({0}, {}))});
-        }) == "TopKV2 'TopKV2': k is one number, found [0]");
+        }) == "TopKV2 'TopKV2': k must be one number, found [0]");
   CHECK(Refusal([](Graph& g) {
           g.Add("UnsortedSegmentSum", {Image(g, {2}), Ints(g, {0, 1}), Ints(g, {})});
-        }) == "UnsortedSegmentSum 'UnsortedSegmentSum': num_segments is one number, found [0]");
+        }) ==
+        "UnsortedSegmentSum 'UnsortedSegmentSum': num_segments must be one number, found [0]");
 }
 
 TEST_CASE("a shape that follows from a slice without an end is not known") {
@@ -74,7 +75,7 @@ TEST_CASE("a second ellipsis has no axes left, and the 65th position no bit in a
   };
   CHECK(Refusal([&](Graph& g) {
           slice(g, {2, 3}, 2, 3);
-        }) == "StridedSlice 'StridedSlice': 2 ellipses, one at most");
+        }) == "StridedSlice 'StridedSlice': found 2 ellipses, expected at most one");
   Graph graph(TestRegistry());
   std::vector<int64_t> dims(70, 1);
   std::fill_n(dims.begin(), 5, 2);
@@ -84,23 +85,24 @@ TEST_CASE("a second ellipsis has no axes left, and the 65th position no bit in a
 TEST_CASE("sizes that would overflow are refused") {
   CHECK(Refusal([](Graph& g) {
           g.Add("Tile", {Image(g, {4}), Ints(g, {kHuge})});
-        }) == "Tile 'Tile': no tensor is as large");
+        }) == "Tile 'Tile': the result is too large for a tensor");
   CHECK(Refusal([](Graph& g) {
           g.Add("Pad", {Image(g, {4}), g.Constant(Tensor::Of<int64_t>({1, 2}, {kHuge, kHuge}))});
-        }) == "Pad 'Pad': no tensor is as large");
+        }) == "Pad 'Pad': the result is too large for a tensor");
   CHECK(Refusal([](Graph& g) {
           g.Add("Reshape", {Image(g, {4}), Ints(g, {kHuge, kHuge, 4})});
-        }) == fmt::format("Reshape 'Reshape': no tensor has the shape [{},{},4]", kHuge, kHuge));
+        }) ==
+        fmt::format("Reshape 'Reshape': no tensor can have the shape [{},{},4]", kHuge, kHuge));
   CHECK(Refusal([](Graph& g) {
           g.Add("Reshape", {Image(g, {4}), Ints(g, {-2, -2})});
-        }) == "Reshape 'Reshape': no tensor has the shape [-2,-2]");
+        }) == "Reshape 'Reshape': no tensor can have the shape [-2,-2]");
   CHECK(Refusal([](Graph& g) {
           g.Add("Slice", {Image(g, {4}), Ints(g, {INT64_MAX}), Ints(g, {1})});
         }) == fmt::format("Slice 'Slice': begins at {}", INT64_MAX));
   CHECK(Refusal([](Graph& g) {
           const auto number = [&](double value) { return g.Scalar<double>(value); };
           g.Add("Range", {number(0), number(1e300), number(1e-300)});
-        }) == "Range 'Range': no tensor is as large");
+        }) == "Range 'Range': the result is too large for a tensor");
   CHECK(Refusal([](Graph& g) {
           g.Add("UnsortedSegmentSum", {Image(g, {2}), Ints(g, {0, 1}), Int(g, -1)});
         }) == "UnsortedSegmentSum 'UnsortedSegmentSum': num_segments is -1");

@@ -105,7 +105,7 @@ std::vector<OpCase> SparseTensorCases() {
        .expected = {Longs({4, 2}, {0, 0, 0, 1, 2, 0, 2, 1}), Longs({4}, {56, 76, 11, 80}),
                     Longs({2}, {3, 2})}},
       {.op = "Where",
-       .claim = "counts what is no number",
+       .claim = "counts what is not a number",
        .build = OnConstants("Where", {{0, Floats({2, 3}, {0, 0.5F, 0, -1, 0, NAN})}}),
        .expected = {Longs({3, 2}, {0, 1, 1, 0, 1, 2})}},
       {.op = "Unique",

@@ -62,10 +62,11 @@ TEST_CASE("sparse inputs whose values are not known, and batches of other sizes,
   Graph graph(TestRegistry());
   const Value x = graph.Placeholder(DType::kString, {2, 1}, "x");
   const Value y = graph.Placeholder(DType::kInt64, {3, 1}, "y");
-  CHECK_THROWS_WITH_AS(ops::SparseCrossHashed({x, y}, 10),
-                       "SparseCross 'SparseCross/SparseCross': crosses inputs of as many rows, "
-                       "found 2 and 3",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      ops::SparseCrossHashed({x, y}, 10),
+      "SparseCross 'SparseCross/SparseCross': crosses inputs with the same number of rows, "
+      "found 2 and 3",
+      Error);
   const Value indices = graph.Placeholder(DType::kInt64, {2, 2}, "indices");
   const Value values = graph.Placeholder(DType::kString, {2}, "values");
   const Value shape = graph.Constant(Longs({2}, {2, 1}));

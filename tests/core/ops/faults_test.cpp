@@ -41,21 +41,21 @@ TEST_CASE("shapes that do not fit name both") {
         }) == "Mul 'Mul': [2,3] and [4] do not broadcast to one shape");
   CHECK(Refusal([](Graph& g) {
           ops::Reshape(Input(g, {2, 3}), Shape({4, -1}));
-        }) == "Reshape 'Reshape': [2,3] has 6 elements and does not reshape to [4,?]");
+        }) == "Reshape 'Reshape': [2,3] has 6 elements and cannot be reshaped to [4,?]");
   CHECK(Refusal([](Graph& g) {
           ops::ConcatV2({Input(g, {2, 3}), Input(g, {3, 3})}, 1);
-        }) == "ConcatV2 'ConcatV2': values differ beside axis 1: [2,3] and [3,3]");
+        }) == "ConcatV2 'ConcatV2': values may differ only on axis 1, found [2,3] and [3,3]");
   CHECK(Refusal([](Graph& g) {
           ops::Sum(Input(g, {2, 3}), {2});
-        }) == "Sum 'Sum': axis 2 is outside of rank 2");
+        }) == "Sum 'Sum': axis 2 is out of range for rank 2");
   CHECK(Refusal([](Graph& g) { ops::Slice(Input(g, {4}), {2}, {3}); }) ==
         "Slice 'Slice': begins at 2 and takes 3 on axis 0 of [4]");
   CHECK(Refusal([](Graph& g) {
           ops::StridedSlice(Input(g, {4}), {.begin = {4}, .end = {5}, .shrink_axis_mask = 1});
-        }) == "StridedSlice 'StridedSlice': index 4 is outside of axis 0 of [4]");
+        }) == "StridedSlice 'StridedSlice': index 4 is out of range for axis 0 of [4]");
   CHECK(Refusal([](Graph& g) {
           ops::Transpose(Input(g, {2, 3}), {0, 0});
-        }) == "Transpose 'Transpose': [0,0] does not permute the axes of [2,3]");
+        }) == "Transpose 'Transpose': [0,0] is not a permutation of the axes of [2,3]");
   CHECK(Refusal([](Graph& g) {
           ops::TopKV2(Input(g, {2, 3}), 4);
         }) == "TopKV2 'TopKV2': the last axis of [2,3] has fewer than k = 4");
@@ -91,7 +91,7 @@ TEST_CASE("a variable takes only values and slots of its shape") {
           ops::ResourceApplyGradientDescent(table(g)->handle, g.Scalar(0.1F), Input(g, {3, 3}));
         }) ==
         "ResourceApplyGradientDescent 'ResourceApplyGradientDescent': "
-        "the gradient of 'table' is [3,2], found [3,3]");
+        "the gradient of 'table' must be [3,2], found [3,3]");
 }
 
 TEST_CASE("no gradient goes through PreventGradient") {
@@ -99,7 +99,7 @@ TEST_CASE("no gradient goes through PreventGradient") {
           const Value x = Input(g, {2});
           const Value y = ops::PreventGradient(x, "labels are not learned");
           (void)Gradients(ops::Sum(y), std::vector<Value>{x});
-        }) == "no gradient goes through 'PreventGradient': labels are not learned");
+        }) == "'PreventGradient' has no gradient: labels are not learned");
 }
 
 // The message of the Error kData that running a row throws.
@@ -118,12 +118,12 @@ TEST_CASE("an index outside names node, index and rows") {
                       .build = [](Graph&, const std::vector<Value>& in) {
                         return Built{{ops::GatherV2(in[0], in[1], 0, 0, "lookup")}, {}};
                       }};
-  CHECK(Failure(gather) == "GatherV2 'lookup': index 2 is outside of 2 rows");
+  CHECK(Failure(gather) == "GatherV2 'lookup': index 2 is out of range for 2 rows");
   const OpCase segments{.inputs = {Floats({2}, {1, 2}), Ints({2}, {1, 3})},
                         .build = [](Graph&, const std::vector<Value>& in) {
                           return Built{{ops::UnsortedSegmentSum(in[0], in[1], 3, "sums")}, {}};
                         }};
-  CHECK(Failure(segments) == "UnsortedSegmentSum 'sums': id 3 is outside of 3 rows");
+  CHECK(Failure(segments) == "UnsortedSegmentSum 'sums': id 3 is out of range for 3 rows");
 }
 
 TEST_CASE("integers are not divided by zero") {
@@ -149,12 +149,12 @@ TEST_CASE("a text that is no number is refused, as TensorFlow refuses it") {
                                  "0x1p3", "infinity", "nan(1)", "1 2"}) {
     CAPTURE(text);
     CHECK(Failure(OfText(text, number(DType::kFloat))) ==
-          fmt::format("StringToNumber 'number': '{}' is no float32", text));
+          fmt::format("StringToNumber 'number': '{}' is not a valid float32", text));
   }
   for (const char* const text : {"", "+7", "1.0", "0x1F", "2147483648", "-"}) {
     CAPTURE(text);
     CHECK(Failure(OfText(text, number(DType::kInt32))) ==
-          fmt::format("StringToNumber 'number': '{}' is no int32", text));
+          fmt::format("StringToNumber 'number': '{}' is not a valid int32", text));
   }
 }
 
@@ -166,8 +166,8 @@ TEST_CASE("a part outside of a text names both, as TensorFlow does") {
     };
   };
   CHECK(Failure(OfText("hello", part(-2))).empty());
-  CHECK(Failure(OfText("a", part(2))) == "Substr 'part': position 2 is outside of 'a'");
-  CHECK(Failure(OfText("a", part(-2))) == "Substr 'part': position -2 is outside of 'a'");
+  CHECK(Failure(OfText("a", part(2))) == "Substr 'part': position 2 is out of range for 'a'");
+  CHECK(Failure(OfText("a", part(-2))) == "Substr 'part': position -2 is out of range for 'a'");
 }
 
 TEST_CASE("patterns, units and shapes of texts are checked when the graph is built") {
@@ -185,7 +185,7 @@ TEST_CASE("patterns, units and shapes of texts are checked when the graph is bui
         "StringLength 'StringLength': unit is 'BYTES', expected BYTE or UTF8_CHAR");
   CHECK(refused([](Value x) {
           return ops::StringJoin({x, Input(x.graph(), {3}, DType::kString)});
-        }) == "StringJoin 'StringJoin': texts of [2] and of [3] do not stand beside each other");
+        }) == "StringJoin 'StringJoin': strings [2] and [3] do not broadcast");
   CHECK(refused([](Value x) {
           return x.graph().Add("StringLower", {x}, {{"encoding", std::string("UTF-8")}});
         }) == "StringLower 'StringLower': encoding is 'UTF-8', expected '' or utf-8");

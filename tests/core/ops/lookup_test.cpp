@@ -107,7 +107,7 @@ TEST_CASE("a file that is not as described is refused by its line") {
   CHECK(refusal({{"key_index", int64_t{0}}, {"value_index", int64_t{1}}}) ==
         "line 2 has 1 columns, expected at least 2");
   CHECK(refusal({{"key_index", int64_t{0}}, {"value_index", kLine}}) ==
-        "line 1: \"a\t1\" is no int64");
+        "line 1: \"a\t1\" is not a valid int64");
   CHECK(refusal({{"key_index", kLine}, {"value_index", kNumber}, {"vocab_size", int64_t{3}}}) ==
         "vocab_size is 3, the file has 2 lines");
 }
@@ -129,7 +129,7 @@ TEST_CASE("a table without content, or with two values of a key, is refused") {
   const Value open = Table(graph, DType::kString, DType::kInt64);
   graph.AddNode("LookupTableImportV2", {open, keys, fed});
   CHECK(Refusal(ops::LookupTableFind(open, keys, missing), Code::kUsage)
-            .ends_with("its values, 'fed', are no constants"));
+            .ends_with("its values, 'fed', must be constants"));
 }
 
 TEST_CASE("a lookup has the types of its table") {

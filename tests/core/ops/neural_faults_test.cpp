@@ -43,10 +43,11 @@ std::string Conv(const Shapes& shapes, const ops::ConvOptions& options = {}) {
 }
 
 TEST_CASE("a convolution that does not fit names image and filter") {
-  CHECK(Conv({{2, 5, 5, 3}, {3, 3, 4, 8}}) ==
-        "Conv2D 'Conv2D': the image has 3 channels ([2,5,5,3]), the filter takes 4 ([3,3,4,8])");
+  CHECK(
+      Conv({{2, 5, 5, 3}, {3, 3, 4, 8}}) ==
+      "Conv2D 'Conv2D': the image has 3 channels ([2,5,5,3]), but the filter takes 4 ([3,3,4,8])");
   CHECK(Conv({{5, 5, 3}, {3, 3, 3, 8}}) ==
-        "Conv2D 'Conv2D': the image [N, H, W, C] has rank 4, found [5,5,3]");
+        "Conv2D 'Conv2D': the image [N, H, W, C] must have rank 4, found [5,5,3]");
   CHECK(Conv({{2, 2, 5, 3}, {3, 3, 3, 8}}, {.padding = "VALID"}) ==
         "Conv2D 'Conv2D': a window of 3x3 does not fit into an image of 2x5");
   CHECK(Conv({{2, 5, 5, 3}, {0, 3, 3, 8}}, {.padding = "SAME"}) ==
@@ -60,15 +61,17 @@ TEST_CASE("a convolution that does not fit names image and filter") {
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.strides = {2}}) ==
         "strides are [2], expected [height, width]");
   CHECK(Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.data_format = "NCHW"}) ==
-        "Conv2D 'Conv2D': data_format is NCHW; images are NHWC here: move the channels to the last "
+        "Conv2D 'Conv2D': data_format is NCHW, expected NHWC: move the channels to the last "
         "axis");
   CHECK(
       Conv({{2, 5, 5, 3}, {3, 3, 3, 8}}, {.padding = "EXPLICIT"}) ==
       "Conv2D 'Conv2D': explicit_paddings is [], expected [0, 0, top, bottom, left, right, 0, 0]");
   CHECK(
-      Refusal({{2, 5, 5, 3}, {3, 3, 3, 1}}, [](const std::vector<Value>& in) {
-        ops::DepthwiseConv2dNative(in[0], in[1], {.strides = {1, 2}});
-      }) == "DepthwiseConv2dNative 'DepthwiseConv2dNative': strides are 1x2, expected equal ones");
+      Refusal({{2, 5, 5, 3}, {3, 3, 3, 1}},
+              [](const std::vector<Value>& in) {
+                ops::DepthwiseConv2dNative(in[0], in[1], {.strides = {1, 2}});
+              }) ==
+      "DepthwiseConv2dNative 'DepthwiseConv2dNative': strides are 1x2, expected two equal numbers");
 }
 
 TEST_CASE("a window larger than the image is named") {
@@ -143,7 +146,7 @@ TEST_CASE("an image that cannot be resized, or moved, is refused") {
     });
   };
   CHECK(resize({{5, 5, 3}}, 4, {}) ==
-        "ResizeBilinear 'ResizeBilinear': the image [N, H, W, C] has rank 4, found [5,5,3]");
+        "ResizeBilinear 'ResizeBilinear': the image [N, H, W, C] must have rank 4, found [5,5,3]");
   CHECK(resize({{1, 5, 5, 3}}, 0, {}) ==
         "ResizeBilinear 'ResizeBilinear': the size is [0,0], expected positive numbers");
   CHECK(resize({{1, 5, 0, 3}}, 2, {}) ==
@@ -157,7 +160,7 @@ TEST_CASE("an image that cannot be resized, or moved, is refused") {
   };
   const std::string op = "ImageProjectiveTransformV3 'ImageProjectiveTransformV3': ";
   CHECK(move({{2, 5, 5, 3}, {3, 8}}, {}) ==
-        op + "the transforms are [3,8], expected eight numbers for each image of [2,5,5,3]");
+        op + "the transforms are [3,8], expected eight numbers per image of [2,5,5,3]");
   CHECK(move({{2, 5, 5, 3}, {2, 8}}, {.fill_mode = "MIRROR"}) ==
         op + "fill_mode is 'MIRROR', expected REFLECT, WRAP, CONSTANT or NEAREST");
   CHECK(move({{2, 5, 5, 3}, {2, 8}}, {.interpolation = "BICUBIC"}) ==

@@ -84,7 +84,7 @@ TEST_CASE("places that are outside, repeated or out of order are refused") {
   };
   CHECK(Refusal({"a", "b"}, Code::kData, scatter({0, 2})) == "");
   CHECK(Refusal({"a", "b"}, Code::kData, scatter({0, 3})) ==
-        "SparseToDense 'SparseToDense': index 1 is outside of [3]");
+        "SparseToDense 'SparseToDense': index 1 is out of range for [3]");
   CHECK(Refusal({"a", "b"}, Code::kData, scatter({2, 0})) ==
         "SparseToDense 'SparseToDense': index 1 is out of order");
   CHECK(Refusal({"a", "b"}, Code::kData, scatter({1, 1})) ==
@@ -101,7 +101,7 @@ TEST_CASE("raw bytes fill the shape that follows, whatever the batch") {
   CHECK(Refusal({"abcd", "abc"}, Code::kData, pairs) ==
         "DecodeRaw 'DecodeRaw': string 1 of the batch has 3 bytes, expected 4 (2 of 2 bytes)");
   CHECK(Refusal({"abcd"}, Code::kUsage, [](Value x) { return ops::DecodeRaw(x, DType::kUint8); }) ==
-        "DecodeRaw 'DecodeRaw': how many numbers a string holds is known only when it is read");
+        "DecodeRaw 'DecodeRaw': the number of values in a string is known only when it is read");
 }
 
 TEST_CASE("a file that is no image, or other images than are known, are refused") {

@@ -42,15 +42,15 @@ TEST_CASE("a sparse tensor is reshaped to as many elements, none of its indices 
   CHECK(reshape(TwoPlaces(), {2, 3}, {5, -1}) ==
         "SparseReshape 'x': [2,3] has 6 elements, [5,1] has 5");
   CHECK(reshape(TwoPlaces(), {2, 2}, {0, -1}) ==
-        "SparseReshape 'x': the size that is -1 cannot be worked out beside a size 0");
+        "SparseReshape 'x': the size -1 cannot be inferred next to a size of 0");
   CHECK(reshape(TwoPlaces(), {2, 2}, {-1, -1}) ==
         "SparseReshape 'x': a size of the dense shape is -1");
   CHECK(reshape(TwoPlaces(), {kHuge, 4}, {-1}) ==
-        "SparseReshape 'x': the sizes of the dense shape multiply to more than an int64");
+        "SparseReshape 'x': the product of the sizes of the dense shape exceeds int64");
   CHECK(reshape(TwoPlaces(), {1, 4}, {-1}) ==
-        "SparseReshape 'x': index 1 of axis 0 is outside of [1,4]");
+        "SparseReshape 'x': index 1 of axis 0 is out of range for [1,4]");
   CHECK(reshape(Longs({1, 2}, {0, -1}), {2, 2}, {4}) ==
-        "SparseReshape 'x': index -1 of axis 1 is outside of [2,2]");
+        "SparseReshape 'x': index -1 of axis 1 is out of range for [2,2]");
 }
 
 TEST_CASE("empty rows are filled in a dense shape that can be, with indices of its rows") {
@@ -60,14 +60,14 @@ TEST_CASE("empty rows are filled in a dense shape that can be, with indices of i
   };
   CHECK(fill(TwoPlaces(), {3, 2}) == "");
   CHECK(fill(TwoPlaces(), {kHuge, 2}) ==
-        "SparseFillEmptyRows 'x': a dense shape of 4611686018427387904 rows; it fills 0 to "
+        "SparseFillEmptyRows 'x': the dense shape has 4611686018427387904 rows, expected 0 to "
         "67108864");
   CHECK(fill(TwoPlaces(), {-1, 2}) ==
-        "SparseFillEmptyRows 'x': a dense shape of -1 rows; it fills 0 to 67108864");
+        "SparseFillEmptyRows 'x': the dense shape has -1 rows, expected 0 to 67108864");
   CHECK(fill(TwoPlaces(), {1, 2}) ==
-        "SparseFillEmptyRows 'x': index 1 is of row 1, outside of 1 rows");
+        "SparseFillEmptyRows 'x': index 1 belongs to row 1, out of range for 1 rows");
   CHECK(fill(Longs({2, 2}, {-1, 0, 0, 0}), {1, 2}) ==
-        "SparseFillEmptyRows 'x': index 0 is of row -1, outside of 1 rows");
+        "SparseFillEmptyRows 'x': index 0 belongs to row -1, out of range for 1 rows");
 }
 
 TEST_CASE("a part of a sparse tensor begins and ends at 0 or above") {
@@ -77,38 +77,38 @@ TEST_CASE("a part of a sparse tensor begins and ends at 0 or above") {
   };
   CHECK(slice({kHuge, 0}, {kHuge, 1}) == "");
   CHECK(slice({0, 0}, {-1, 1}) ==
-        "SparseSlice 'x': axis 0 starts at 0 and has -1; both are at least 0");
+        "SparseSlice 'x': axis 0 starts at 0 and has size -1; both must be at least 0");
   CHECK(slice({0, -2}, {1, 1}) ==
-        "SparseSlice 'x': axis 1 starts at -2 and has 1; both are at least 0");
+        "SparseSlice 'x': axis 1 starts at -2 and has size 1; both must be at least 0");
 }
 
 TEST_CASE("segments are numbered in order, and rows of them are there") {
   const Tensor rows = Floats({2, 1}, {1, 2});
   CHECK(RefusalOf("SegmentSum", {rows, Ints({2}, {1, 0})}) ==
-        "SegmentSum 'x': segment id 1 is 0, after 1: ids are sorted, from 0");
+        "SegmentSum 'x': segment id 1 is 0, after 1: ids must be sorted and start at 0");
   CHECK(RefusalOf("SegmentMean", {rows, Ints({2}, {-1, 0})}) ==
-        "SegmentMean 'x': segment id 0 is -1, after 0: ids are sorted, from 0");
+        "SegmentMean 'x': segment id 0 is -1, after 0: ids must be sorted and start at 0");
   CHECK(RefusalOf("SegmentSum", {rows, Longs({2}, {0, kHuge})}) ==
-        "SegmentSum 'x': segment ids go up to 4611686018427387904");
+        "SegmentSum 'x': segment id 4611686018427387904 is too large");
   CHECK(RefusalOf("SparseSegmentMeanWithNumSegments",
                   {rows, Ints({2}, {0, 1}), Ints({2}, {0, 3}), Ints({}, {3})}) ==
-        "SparseSegmentMeanWithNumSegments 'x': num_segments is 3, segment ids go up to 3");
+        "SparseSegmentMeanWithNumSegments 'x': num_segments is 3, but segment ids go up to 3");
   CHECK(RefusalOf("SparseSegmentSum", {rows, Ints({2}, {0, 2}), Ints({2}, {0, 0})}) !=
         "");  // of the op that looks rows up
 }
 
 TEST_CASE("indices of several axes, and places of stitched rows, are inside") {
   CHECK(RefusalOf("GatherNd", {Floats({2, 3}, {1, 2, 3, 4, 5, 6}), Ints({1, 2}, {0, 3})}) ==
-        "GatherNd 'x': index 3 of axis 1 is outside of [2,3]");
+        "GatherNd 'x': index 3 of axis 1 is out of range for [2,3]");
   CHECK(RefusalOf("ScatterNd", {Ints({1, 1}, {-1}), Floats({1}, {1}), Ints({1}, {2})}) ==
-        "ScatterNd 'x': index -1 of axis 0 is outside of [2]");
+        "ScatterNd 'x': index -1 of axis 0 is out of range for [2]");
   CHECK(RefusalOf("ScatterNd", {Longs({1, 1}, {0}), Floats({1}, {1}), Longs({1}, {kHuge})}) ==
-        "ScatterNd 'x': the shape [4611686018427387904] is no tensor's");
+        "ScatterNd 'x': no tensor can have the shape [4611686018427387904]");
   CHECK(RefusalOf("DynamicPartition", {TwoFloats(), Ints({2}, {0, 2})},
                   {{"num_partitions", int64_t{2}}}) ==
-        "DynamicPartition 'x': partitions[1] is 2, outside of 2 lists");
+        "DynamicPartition 'x': partitions[1] is 2, out of range for 2 lists");
   CHECK(RefusalOf("DynamicStitch", {Ints({2}, {0, 2000000000}), TwoFloats()}) ==
-        "DynamicStitch 'x': indices[0] names row 2000000000, outside of 0 to 67108863");
+        "DynamicStitch 'x': indices[0] names row 2000000000, expected 0 to 67108863");
 }
 
 TEST_CASE("sizes that follow from values are those of values that are fed") {
@@ -128,9 +128,9 @@ TEST_CASE("sizes that follow from values are those of values that are fed") {
     return MakeCpuBackend()->Compile(spec, {}, variables)->Run({&feeds, 1})[0].fetches[0][0];
   };
   CHECK(SameBits(run(value), Floats({2}, {5, 6})));
-  CHECK_THROWS_WITH_AS(
-      (void)run({}), "Where 'Where': the sizes of its results follow from the values that it gets",
-      Error);
+  CHECK_THROWS_WITH_AS((void)run({}),
+                       "Where 'Where': the sizes of its results depend on the values of its inputs",
+                       Error);
 }
 
 }  // namespace

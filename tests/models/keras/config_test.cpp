@@ -241,9 +241,9 @@ TEST_CASE("limits on weights, penalties on results, seeds and axes are kept") {
                                "d"));
   };
   CHECK(refused(R"("kernel_constraint": {"class_name": "my>Odd", "config": {}})") ==
-        "model.json: layers[1] 'd' (Dense): the constraint 'Odd' is not known here\n");
+        "model.json: layers[1] 'd' (Dense): the constraint 'Odd' is not supported\n");
   CHECK(refused(R"("depthwise_constraint": "non_neg")")
-            .find("its 'depthwise_constraint' is not known here") != std::string::npos);
+            .find("its 'depthwise_constraint' is not supported") != std::string::npos);
 }
 
 TEST_CASE("a shared layer is called again by the number of the call") {
@@ -270,16 +270,16 @@ TEST_CASE("what cannot be in a job is refused by layer, class and place, all of 
        "inbound_nodes": [["c", 0, 0, {"b": ["x", 0, 0]}]]})",
                                               "t"));
   CHECK(all ==
-        "model.json: layers[1] 'l' (Lambda): a Lambda layer holds Python code\n"
+        "model.json: layers[1] 'l' (Lambda): a Lambda layer contains Python code\n"
         "model.json: layers[2] 'c' (Conv2D): data_format is channels_first\n"
-        "model.json: layers[3] 't' (TFOpLambda): the operation 'linalg.matmul' is not known here "
+        "model.json: layers[3] 't' (TFOpLambda): the operation 'linalg.matmul' is not supported "
         "with these arguments\n");
   CHECK(Refusals(Functional(R"({"class_name": "ReLU", "name": "r", "config": {"name": "r"},
       "inbound_nodes": [[["x", "0", 0, {}]]]})",
                             "r"))
             .find("cannot be read") != std::string::npos);
   CHECK(Refusals(R"({"class_name": "MyModel", "keras_version": "2.15.0", "config": {}})") ==
-        "model.json: 'MyModel' has no layers: a model that is written as a class\n");
+        "model.json: 'MyModel' has no layers: its model is written as a class\n");
   CHECK(Refusals(Functional(R"({"class_name": "ReLU", "name": "r", "config": {"name": "r"},
       "inbound_nodes": [[["gone", 0, 0, {}]]]})",
                             "r")) ==
@@ -356,9 +356,9 @@ outputs: [{name: o0, loss: mse, metrics: [{fn: R2Score, name: m}]}]
 )");
   CHECK(FaultsOf(compiled("variance_weighted_average", 0).head_faults) ==
         "model.json: compile: metrics (R2Score): class_aggregation is "
-        "\"variance_weighted_average\", which is not known here\n");
+        "\"variance_weighted_average\", which is not supported\n");
   CHECK(FaultsOf(compiled("uniform_average", 2).head_faults) ==
-        "model.json: compile: metrics (R2Score): num_regressors is 2, which is not known here\n");
+        "model.json: compile: metrics (R2Score): num_regressors is 2, which is not supported\n");
 }
 
 TEST_CASE("a schedule keeps its warm-up") {
@@ -393,15 +393,15 @@ TEST_CASE("what compile says that a head or an optimizer cannot be is refused by
       Metric("AUC", R"("multi_label": true)") + "," + Metric("Precision", R"("top": 3)") + "," +
       Metric("TopKCategoricalAccuracy", R"("k": "few")") + "]}");
   CHECK(FaultsOf(job.head_faults) ==
-        "model.json: compile: 'sample_weight_mode' is not known here: \"temporal\"\n"
+        "model.json: compile: 'sample_weight_mode' is not supported: \"temporal\"\n"
         "model.json: compile: loss (MeanSquaredError): reduction is \"none\", expected "
         "sum_over_batch_size or sum\n"
-        "model.json: compile: metrics (AUC): multi_label is true, which is not known here\n"
-        "model.json: compile: metrics (Precision): 'top' is not known here: 3\n"
+        "model.json: compile: metrics (AUC): multi_label is true, which is not supported\n"
+        "model.json: compile: metrics (Precision): 'top' is not supported: 3\n"
         "model.json: compile: metrics (TopKCategoricalAccuracy): k is \"few\", expected a whole "
         "number\n");
   CHECK(FaultsOf(job.optimizer_faults) ==
-        "model.json: compile: optimizer (Adam): amsgrad is true, which is not known here\n");
+        "model.json: compile: optimizer (Adam): amsgrad is true, which is not supported\n");
 }
 
 TEST_CASE("a dict of outputs keeps its names and losses") {

@@ -234,10 +234,10 @@ TEST_CASE("a file on disk is the same as its bytes") {
 }
 
 TEST_CASE("what is no file of Keras, or a cut one, is told so") {
-  CHECK(ErrorText("m", "") == "m: is no file of Keras");
-  CHECK(ErrorText("m", "[1]") == "m: is no file of Keras");
+  CHECK(ErrorText("m", "") == "m: is not a Keras file");
+  CHECK(ErrorText("m", "[1]") == "m: is not a Keras file");
   CHECK(ErrorText("m", "{\"a\": 1}") ==
-        "m: a model is expected, {\"class_name\": ..., \"config\": ...}");
+        "m: expected a model, {\"class_name\": ..., \"config\": ...}");
   CHECK(ErrorText("m", "{\"a\": 1,}") == "m: character 9: a key in quotes is expected");
   const std::string h5 = KerasTestFile("k215_trainable.h5");
   CHECK(StartsWith(ErrorText("m.h5", h5.substr(0, h5.size() / 2)), "m.h5: cut: "));
@@ -283,11 +283,11 @@ TEST_CASE("JSON that is too deep, cut or of one key twice is refused at its plac
     return "nothing was thrown";
   };
   CHECK(fault(std::string(100000, '[')) == "t: character 202: nested more than 200 deep");
-  CHECK(fault("{\"a\": 1, \"a\": 2}") == "t: character 14: a key is there twice");
+  CHECK(fault("{\"a\": 1, \"a\": 2}") == "t: character 14: a key occurs twice");
   CHECK(fault("[1, 2") == "t: character 6: a comma or ']' is expected");
   CHECK(fault("\"ab") == "t: character 4: it ends within a string");
-  CHECK(fault("\"\\ud800\"") == "t: character 8: half of a character");
-  CHECK(fault("[1] 2") == "t: character 5: more follows behind its end");
+  CHECK(fault("\"\\ud800\"") == "t: character 8: an incomplete surrogate pair");
+  CHECK(fault("[1] 2") == "t: character 5: text follows after its end");
   CHECK(fault("nul") == "t: character 1: a value is expected");
 }
 

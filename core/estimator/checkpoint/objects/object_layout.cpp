@@ -171,7 +171,7 @@ void ObjectLayout::AddSlot(const Variable& variable) {
   const std::string base = variable.name.substr(0, slash);
   const bool centered = graph_.FindVariable(base + "/RMSProp_2") != nullptr;
   const SlotNames* const names = FindSlotNames(variable.name.substr(slash + 1), centered);
-  Check(names != nullptr, "\"{}\" is no slot", variable.name);
+  Check(names != nullptr, "\"{}\" is not a slot", variable.name);
   const int node = nodes_[variable.name] = Make();
   Keep(node, variable.name,
        SlotKey(PlaceOf(*graph_.FindVariable(base)), {kOptimizer}, names->objects.front()));

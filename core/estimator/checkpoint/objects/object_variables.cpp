@@ -128,10 +128,11 @@ class Finder {
     for (const Candidate& candidate : candidates) {
       if (!(candidate.*quality)) continue;
       if (one != nullptr) {
-        throw Error(Code::kCheckpoint,
-                    fmt::format("{}: the graph's layers fit \"{}\" and \"{}\" in it alike", file_,
-                                one->name, candidate.name),
-                    "give the layers the names that their variables have there (tpuest inspect)");
+        throw Error(
+            Code::kCheckpoint,
+            fmt::format("{}: the graph's layers fit both \"{}\" and \"{}\" in it", file_, one->name,
+                        candidate.name),
+            "give the layers the names of their variables in the checkpoint (tpuest inspect)");
       }
       one = &candidate;
     }

@@ -116,7 +116,7 @@ std::vector<RowCount> SavedRowCounts(const SavedState& saved, const std::string&
     }
   }
   if (is_sound) return row_counts;
-  throw Error(Code::kCheckpoint, fmt::format("{}: \"{}\", {}, are no counts of {} rows that rise",
+  throw Error(Code::kCheckpoint, fmt::format("{}: \"{}\", {}, are not the sorted counts of {} rows",
                                              saved.prefix, name, shape->Text(), rows));
 }
 

@@ -30,9 +30,9 @@ const std::string& StoredName(const std::string& variable, const Names& names) {
 
 [[noreturn]] void ThrowNotDrawn(const Variable& variable, const Variable& weights) {
   throw Error(Code::kUsage,
-              fmt::format("the initial value of \"{}\", {}, is no function of the row",
+              fmt::format("the initial value of \"{}\", {}, cannot be computed row by row",
                           variable.name, variable.shape.Text()),
-              "initializer: {type: truncated_normal}, random_normal, random_uniform, a "
+              "use initializer: {type: truncated_normal}, random_normal, random_uniform, a "
               "variance_scaling or a constant")
       .At(weights.handle.node->origin());
 }
@@ -67,7 +67,7 @@ void CheckKeys(const std::vector<int64_t>& keys, const RowTable& table, const Sa
                                         [](int64_t a, int64_t b) { return a >= b; }) == keys.end();
   if (rises && (keys.empty() || (keys.front() >= 0 && keys.back() < table.rows()))) return;
   throw Error(Code::kCheckpoint,
-              fmt::format("{}: \"{}\" are no numbers of {} rows that rise", saved.prefix,
+              fmt::format("{}: \"{}\" are not sorted numbers of {} rows", saved.prefix,
                           RowKeysName(table.variables().front().name), table.rows()));
 }
 
@@ -219,7 +219,8 @@ void NoteChanges(const Graph& graph, const SavedState& saved, VariableStore& sto
   for (const TableVariables& variables : TablesOf(graph)) {
     NotedTable table{.changed = std::make_shared<RowSet>(), .variables = {}};
     for (const Variable* const variable : variables) {
-      Check(IsTableOf(*variable, *variables.front()), "\"{}\" is no table of rows", variable->name);
+      Check(IsTableOf(*variable, *variables.front()), "\"{}\" is not a table of rows",
+            variable->name);
       table.variables.push_back(variable->name);
     }
     if (increment != nullptr) {
@@ -277,7 +278,7 @@ void WriteRows(const BundleReader& reader, const SavedRows& saved, const RowColu
                     });
   if (!fits) {
     throw Error(Code::kCheckpoint,
-                fmt::format("{}: \"{}\" are {}, and the table has {} rows of {}", reader.prefix(),
+                fmt::format("{}: \"{}\" are {}, but the table has {} rows of {}", reader.prefix(),
                             name, found.Text(), rows.table->rows(), width));
   }
   RowPieces pieces(width, [&](int64_t first, int64_t count, const float* values) {

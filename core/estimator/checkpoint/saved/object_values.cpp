@@ -14,7 +14,7 @@ namespace tpuest {
 namespace {
 
 constexpr const char* kWayOut =
-    "warm_start_from takes up the trainable variables alone, and starts a new run";
+    "warm_start_from takes only the trainable variables, and starts a new run";
 
 class Values {
  public:
@@ -116,7 +116,7 @@ class Values {
     if (hits.empty()) return {};
     if (hits.size() > 1) {
       throw Error(Code::kCheckpoint,
-                  fmt::format("{}: several optimizers of it keep a {} of \"{}\"", file_,
+                  fmt::format("{}: several of its optimizers have a slot {} of \"{}\"", file_,
                               names->objects.front(), base),
                   kWayOut);
     }
@@ -181,8 +181,8 @@ class Values {
     const bool decays = NumberAt(optimizer, {"decay"}).value_or(0) != 0;
     if (!rate || *rate == 0 || decays || value.dtype() != DType::kFloat) {
       throw Error(Code::kCheckpoint,
-                  fmt::format("{}: Keras' SGD keeps minus the learning rate times what "
-                              "MomentumOptimizer does, and the checkpoint has no constant rate",
+                  fmt::format("{}: Keras' SGD stores minus the learning rate times the momentum of "
+                              "MomentumOptimizer, but the checkpoint has no constant rate",
                               file_),
                   kWayOut);
     }
@@ -238,10 +238,11 @@ class Values {
     const std::string_view stored_name = power.name == "beta1_power" ? "beta_1" : "beta_2";
     const std::optional<double> stored = NumberAt(optimizer, {stored_name});
     if (stored && static_cast<float>(*stored) != beta) {
-      throw Error(Code::kCheckpoint,
-                  fmt::format("{}: {} of Adam is {} here, {} in the graph", file_, stored_name,
-                              NumberText(static_cast<float>(*stored)), NumberText(beta)),
-                  "give the optimizer the same, or name another model_dir");
+      throw Error(
+          Code::kCheckpoint,
+          fmt::format("{}: {} of Adam is {} in the checkpoint, {} in the graph", file_, stored_name,
+                      NumberText(static_cast<float>(*stored)), NumberText(beta)),
+          "set the same value in the optimizer, or name another model_dir");
     }
     const double count = NumberAt(optimizer, {"iter", "_iterations"}).value_or(-1);
     constexpr double kMost = 1e15;

@@ -104,7 +104,7 @@ Named ReadNamed(const std::string& model_dir) {
                 [](const std::string& prefix) { return !CheckpointExists(prefix); });
   if (named.prefixes.empty()) {
     named.fault =
-        fmt::format("{}: names {}, and no checkpoint that it names is there", path, newest);
+        fmt::format("{}: names {}, but none of the checkpoints that it names exists", path, newest);
   }
   return named;
 }
@@ -130,14 +130,14 @@ void WarnOfOlder(const std::string& model_dir, const CheckpointState& state,
   const std::vector<std::string>& all = state.all_model_checkpoint_paths;
   if (all.empty() || StepOfCheckpoint(all.back()) <= StepOfCheckpoint(taken)) return;
   if (!CheckpointExists(all.back())) return;
-  log.Warning("{}: names {} as the newest, and {} after it; {} is taken",
+  log.Warning("{}: names {} as the newest, but lists {} after it; using {}",
               CheckpointStatePath(model_dir), taken, BaseName(all.back()), taken);
 }
 
 // Throws the Error of a newest checkpoint that cannot be read, and names the one before it.
 [[noreturn]] void ThrowNotNewest(std::string message, const std::string& before) {
   throw Error(Code::kCheckpoint, std::move(message),
-              fmt::format("--allow-older takes the one before it, {}", before));
+              fmt::format("--allow-older uses the one before it, {}", before));
 }
 
 // Warns if the newest checkpoint that the state file names is not there, and refuses as `older`
@@ -146,7 +146,7 @@ void WarnOfLostNewest(const std::string& model_dir, const CheckpointState& state
                       const std::string& taken, Log& log, OlderCheckpoint older) {
   const std::string& newest = state.model_checkpoint_path;
   if (taken == newest) return WarnOfOlder(model_dir, state, taken, log);
-  const std::string lost = fmt::format("{}: is missing, {} names it", BundleIndexPath(newest),
+  const std::string lost = fmt::format("{}: is missing, but {} names it", BundleIndexPath(newest),
                                        CheckpointStatePath(model_dir));
   if (older == OlderCheckpoint::kRefuse) ThrowNotNewest(lost, taken);
   log.Warning("{}; {} is taken", lost, taken);
@@ -154,7 +154,7 @@ void WarnOfLostNewest(const std::string& model_dir, const CheckpointState& state
 
 [[noreturn]] void ThrowNoneThere(const std::string& model_dir, const std::string& fault) {
   throw Error(Code::kCheckpoint, fault,
-              fmt::format("bring the files back, or remove {} to start afresh",
+              fmt::format("restore the files, or remove {} to start again",
                           CheckpointStatePath(model_dir)));
 }
 
@@ -166,8 +166,8 @@ void WarnOfLostNewest(const std::string& model_dir, const CheckpointState& state
   }
   if (faults.front().hint.empty()) {
     faults.front().hint = fmt::format(
-        "bring the files back, or name another model_dir: a run in {} would start "
-        "afresh over them",
+        "restore the files, or name another model_dir: a run in {} would start again and overwrite "
+        "them",
         model_dir);
   }
   throw Error(last.code(), std::move(faults));
@@ -305,7 +305,7 @@ std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log,
     try {
       SavedState saved = LoadPrefix(prefix);
       if (!named.fault.empty()) {
-        log.Warning("{}; {} is taken, the newest checkpoint there", named.fault, prefix);
+        log.Warning("{}; using {}, the newest checkpoint there", named.fault, prefix);
       }
       return saved;
     } catch (const Error& error) {
@@ -319,7 +319,7 @@ std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log,
         if (readable == candidates.end()) ThrowUnreadable(model_dir, candidates.size(), error);
         ThrowNotNewest(error.message(), *readable);
       }
-      log.Warning("{}; the checkpoint before it is tried: {}", error.message(), candidates[i + 1]);
+      log.Warning("{}; trying the checkpoint before it: {}", error.message(), candidates[i + 1]);
     }
   }
   return std::nullopt;

@@ -8,7 +8,7 @@ namespace tpuest {
 namespace {
 
 void CheckForTpu(const EstimatorSpec& spec, Mode mode, Log& log) {
-  constexpr const char* kWayOut = "give a TPUEstimatorSpec, or use_tpu: false";
+  constexpr const char* kWayOut = "return a TPUEstimatorSpec, or set use_tpu: false";
   if (mode != Mode::kTrain) {
     throw Error(Code::kUsage,
                 fmt::format("estimator_spec used by TPU {} must have type`TPUEstimatorSpec`. Got "

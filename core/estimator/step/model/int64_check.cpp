@@ -36,9 +36,9 @@ const Node* ReaderOnDevice(const Graph& graph, const GraphCut& cut, const Value&
 [[noreturn]] void Refuse(const TensorSpec& column, std::string_view what, const Node& reader) {
   throw Error(
       Code::kUsage,
-      fmt::format("the {} \"{}\" is int64, which is no TPU type, and {} '{}' reads it on "
-                  "the device",
-                  what, column.name, reader.type(), reader.name()),
+      fmt::format(
+          "the {} \"{}\" is int64, which TPUs do not support, and {} '{}' reads it on the device",
+          what, column.name, reader.type(), reader.name()),
       fmt::format("add to the input_fn's map: - {{op: cast, in: {}, dtype: int32}}", column.name))
       .Key(column.key);
 }

@@ -69,7 +69,7 @@ class Builder {
                   fmt::format("The features to the model returned by input_fn must have static "
                               "shape. Tensor: '{}' {}",
                               spec.name, spec.shape.Text()),
-                  "give the feature's shape in the input_fn");
+                  "set the feature's shape in the input_fn");
     }
     std::vector<int64_t> dims = spec.shape.dims();
     dims.insert(dims.begin(), args_.rows.value_or(kUnknownDim));
@@ -152,7 +152,7 @@ std::vector<Tensor> InputsOf(const BuiltModel& model, const Batch& batch) {
     for (const auto& [head, label] : batch.labels) inputs.push_back(label);
   }
   if (model.has_example_weight) inputs.push_back(batch.example_weight);
-  Check(inputs.size() == model.inputs.size(), "{} inputs for {} placeholders", inputs.size(),
+  Check(inputs.size() == model.inputs.size(), "found {} inputs for {} placeholders", inputs.size(),
         model.inputs.size());
   return inputs;
 }

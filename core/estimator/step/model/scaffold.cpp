@@ -23,7 +23,7 @@ void CheckAdded(const Graph& graph, size_t before) {
                   fmt::format("Inside scaffold_fn: Op {} depends on TPU computation {}, which is "
                               "not allowed.",
                               nodes[i]->name(), input.name()),
-                  "a scaffold_fn reads variables by their handles")
+                  "a scaffold_fn can read variables through their handles")
           .At(nodes[i]->origin());
     }
   }
@@ -32,10 +32,11 @@ void CheckAdded(const Graph& graph, size_t before) {
 void CheckNames(const Graph& graph, const Scaffold& scaffold) {
   for (const auto& [name, source] : scaffold.restore_names) {
     if (graph.FindVariable(name) != nullptr) continue;
-    throw Error(Code::kUsage,
-                fmt::format("scaffold_fn: \"{}\" is to be restored from \"{}\", and the graph has "
-                            "no such variable",
-                            name, source));
+    throw Error(
+        Code::kUsage,
+        fmt::format(
+            "scaffold_fn: \"{}\" is to be restored from \"{}\", but the graph has no such variable",
+            name, source));
   }
 }
 
@@ -62,11 +63,11 @@ void RunInitFn(const Graph& graph, const std::optional<Scaffold>& scaffold, Log&
     const Variable* const variable = graph.FindVariable(name);
     Check(
         variable != nullptr && variable->shape == value.shape() && variable->dtype == value.dtype(),
-        "init_fn gives \"{}\" {}", name, value.shape().Text());
+        "init_fn returns \"{}\" {}, which does not fit the variable", name, value.shape().Text());
     variables.Set(name, value);
     frozen += variable->trainable ? 0 : 1;
   }
-  log.Info("Starting from {}: {} variables, {} of them not trained (moving statistics too).",
+  log.Info("Starting from {}: {} variables, {} of them not trained (moving statistics included).",
            scaffold->init_source, values.size(), frozen);
 }
 

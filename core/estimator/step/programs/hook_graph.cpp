@@ -22,7 +22,7 @@ std::vector<Tensor> HookGraph::Run(const std::vector<Value>& fetches) {
                 fmt::format("Inside a hook: Op {} depends on TPU computation {}, which is not "
                             "allowed.",
                             fetch.node->name(), fetch.name()),
-                "add the op to the graph that Begin is given; the model's variables are there")
+                "add the op to the graph that Begin receives, which contains the model's variables")
         .At(fetch.node->origin());
   }
   return programs_->Run({.fetches = fetches, .feeds = {fed_.begin(), fed_.end()}});

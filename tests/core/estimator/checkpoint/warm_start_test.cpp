@@ -194,7 +194,7 @@ TEST_CASE("sizes that do not fit their vocabularies are told") {
   rows.old_vocab = kFolder + "new_words.txt";
   rows.old_vocab_size = -1;
   CHECK(target.Refused(settings) ==
-        kFolder + "new_words.txt has 5 words, and tensor emb of the checkpoint 4 of them");
+        kFolder + "new_words.txt has 5 words, but tensor emb of the checkpoint has 4");
   CHECK(target.store.Get("renamed/kernel").AsDouble(0) == 0);  // nothing was taken up
 }
 

@@ -251,7 +251,7 @@ TEST_CASE("an int64 feature on the TPU is refused, with the cast to add") {
   const Error error = ErrorOf([&] { tpu.ExportSavedModel(RawArgs(folder)); });
   CHECK(error.code() == Code::kUsage);
   CHECK(error.message() ==
-        "the feature \"i\" is int64, which is no TPU type, and Cast 'shifted' reads it on the "
+        "the feature \"i\" is int64, which TPUs do not support, and Cast 'shifted' reads it on the "
         "device");
   CHECK(error.faults().front().hint.find("{op: cast, in: i, dtype: int32}") != std::string::npos);
 }

@@ -34,7 +34,7 @@ TEST_CASE("what is no plugin of hooks is refused") {
   const TemporaryFolder folder;
   const std::string text = folder.path() + "/text.so";
   WriteFileAtomically(text, "no library", false);
-  CHECK(ErrorOf([&] { PluginHook({.path = text}); }).message().find("is no shared library") !=
+  CHECK(ErrorOf([&] { PluginHook({.path = text}); }).message().find("is not a shared library") !=
         std::string::npos);
   CHECK(ErrorOf([&] { PluginHook({.path = folder.path() + "/none.so"}); })
             .message()

@@ -118,7 +118,7 @@ TEST_CASE("a damaged list of the best is made anew from the evaluations") {
     BestCheckpoints(run.folder.path(), run.keep, "eval", false).Mend(30, home.log);
     CHECK(ReadFile(path) == good);
     CHECK(
-        home.Logged("best: is damaged; it was made anew from the evaluations, and names "
+        home.Logged("best: is damaged; rebuilt it from the evaluations: it names "
                     "model.ckpt-30, model.ckpt-10"));
   }
   Home home;

@@ -61,11 +61,12 @@ TEST_CASE("a checkpoint that is not there is told with what lists those that are
   const Error step = ErrorOf([&] { (void)ResolveCheckpoint("7", model_dir); });
   CHECK(step.code() == Code::kCheckpoint);
   CHECK(step.message() == CheckpointAt(model_dir, 7) + ": there is no such checkpoint");
-  CHECK(step.faults()[0].hint == fmt::format("'tpuest inspect {}' lists what is there", model_dir));
+  CHECK(step.faults()[0].hint ==
+        fmt::format("'tpuest inspect {}' lists the checkpoints", model_dir));
   const std::string empty = JoinPath(model_dir, "empty");
   MakeDirectories(empty);
   CHECK(ErrorOf([&] { (void)ResolveCheckpoint(empty); }).message() ==
-        empty + ": there is no checkpoint in this folder");
+        empty + ": this folder contains no checkpoint");
 }
 
 }  // namespace tpuest

@@ -50,9 +50,9 @@ TEST_CASE("the job's learning rate is used, not the checkpoint's, and the log sa
   CHECK(second["w"] == first["w"]);
   CHECK(second["training/Ftrl/w/accumulator"] == first["training/Ftrl/w/accumulator"]);
   CHECK(second["training/Ftrl/learning_rate"] == 0.1F);
-  CHECK(second.lines() ==
-        std::vector<std::string>{"model.ckpt-1: \"training/Ftrl/learning_rate\" is 0.2, the job "
-                                 "says 0.1: the job's is used"});
+  CHECK(second.lines() == std::vector<std::string>{
+                              "model.ckpt-1: \"training/Ftrl/learning_rate\" is 0.2, but the job "
+                              "sets 0.1: using the job's"});
 }
 
 TEST_CASE("a checkpoint that says what the job says is restored without a word") {

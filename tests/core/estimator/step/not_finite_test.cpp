@@ -105,7 +105,7 @@ TEST_CASE("on_nan: skip_step goes on without the batch, on any number of shards"
         CHECK(estimator.Train(RangeInput(range), {.max_steps = max_steps}).global_step ==
               max_steps);
       }
-      return home.Logged("Step 4 was not applied; its batch");
+      return home.Logged("Step 4 was not applied; skipping its batch");
     };
     CHECK(train("whole", {10}));
     train("cut", {3, 5, 10});

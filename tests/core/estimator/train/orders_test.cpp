@@ -129,7 +129,8 @@ TEST_CASE("a bit of a variable that differs in one process is named with it, in 
   SUBCASE("none differs") {}
   SUBCASE("one differs") {
     theirs = WithFlippedBit();
-    const std::string told = "the variable dense/kernel of process 1 is not that of process 0";
+    const std::string told =
+        "the variable dense/kernel of process 1 differs from that of process 0";
     expected = {"7: " + told, "7: process 0: " + told};
   }
   const auto thrown = RunTwo(

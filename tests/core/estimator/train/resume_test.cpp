@@ -332,7 +332,7 @@ TEST_CASE("a damaged newest checkpoint is told, and the one before it used") {
   Home home;
   Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
   CHECK(estimator.Train(RangeInput({.count = 50}), {.max_steps = 20}).global_step == 20);
-  CHECK(home.Logged("the checkpoint before it is tried"));
+  CHECK(home.Logged("trying the checkpoint before it"));
   CHECK(home.Logged("Restoring parameters from " + folder.File("model.ckpt-8")));
   CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
   SUBCASE("evaluation that names it says what is wrong") {
@@ -408,7 +408,7 @@ TEST_CASE("the seed of a run without tf_random_seed is drawn once and kept") {
     options.run_config.tf_random_seed.reset();
     Estimator estimator(LinearModel(), options, home.get());
     estimator.Train(RangeInput({}), {.max_steps = max_steps});
-    CHECK(home.Logged("was drawn") == (max_steps == 1));
+    CHECK(home.Logged("using the random seed") == (max_steps == 1));
     CHECK(estimator.options().run_config.tf_random_seed.has_value());
     return LoadCheckpoint(folder.path()).resume.seed;
   };

@@ -169,10 +169,10 @@ TEST_CASE("texts are cut, changed and read by tf.strings' names") {
   CHECK(f.Gives("to_hash_bucket(words, 10) + 0 * to_hash_bucket_fast(words, 10)") == Floats{0, 6});
   CHECK(f.Type("strip(words)") == "string [2]");
   CHECK(f.Says("to_number(n)") ==
-        "10: to_number: 'input' are texts, found int32 [2] (as_string(x) makes texts)");
-  CHECK(f.Says("to_number(words, bool)") == "17: to_number: texts are not read as bool ()");
+        "10: to_number: 'input' must be texts, found int32 [2] (as_string(x) makes texts)");
+  CHECK(f.Says("to_number(words, bool)") == "17: to_number: texts cannot be parsed as bool ()");
   CHECK(f.Says("regex_full_match(words, words)") ==
-        "24: regex_full_match: 'pattern' is a text, found string [2] ()");
+        "24: regex_full_match: 'pattern' must be a text, found string [2] ()");
   CHECK(f.Gives("cast(lower(['É', 'É'], encoding='utf-8') == 'é', int32)") == Floats{1, 1});
   CHECK(f.Gives("to_hash_bucket_strong(['', 'a'], 1000, [1, 2])") == Floats{435, 646});
   CHECK(f.Gives(
@@ -180,10 +180,11 @@ TEST_CASE("texts are cut, changed and read by tf.strings' names") {
         Floats{1, 0});
   CHECK(f.Says("unicode_split(words, 'UTF-8')")
             .starts_with(
-                "0: unicode_split: it gives each text a number of parts of its own (split("));
-  CHECK(f.Says("words[0][::2]").starts_with("9: a text is cut in one piece"));
+                "0: unicode_split: the number of its results varies with each text (split("));
+  CHECK(f.Says("words[0][::2]").starts_with("9: a text is sliced by stride 1"));
   CHECK(f.Says("words[0][1, 2]").starts_with("8: a text has one axis, its bytes"));
-  CHECK(f.Says("words[0][n[0]]").starts_with("10: a text is cut at integers, found int32 []"));
+  CHECK(f.Says("words[0][n[0]]")
+            .starts_with("10: a text can only be sliced at integers, found int32 []"));
   f.names.rows = true;
   CHECK(f.Gives("cast(words[:1] == 'd', int32)") == Floats{0, 1});
   CHECK(f.Gives("cast(words[-1] + '' == 'c', int32)") == Floats{1, 0});
@@ -219,22 +220,25 @@ TEST_CASE("a part of each text is one that split gives, or empty") {
   gives("reduce_join(split(s, ',', 1)[:, :3], -1, separator='|')",
         "'Doe| Mr. John|', '||', 'a|b,,c|', '  x  y\t||'");
   CHECK(f.Type("split(s, ',')[:, :3]") == "string [4,3]");
-  CHECK(f.Says("split(s, ',')[:, :257]") == "17: parts are cut up to 256, not 257 ()");
+  CHECK(f.Says("split(s, ',')[:, :257]") ==
+        "17: a slice of parts can end at most at 256, found 257 ()");
   const std::string way =
       "(split(x, sep)[:, 2] is one part and split(x, sep)[:, :3] the first three, '' where a text "
       "has "
       "fewer)";
-  CHECK(f.Says("split(s, ',')") == "0: each text has a number of parts of its own " + way);
+  CHECK(f.Says("split(s, ',')") == "0: the number of parts varies with each text " + way);
   CHECK(f.Says("lower(split(s))").find("each text has a number of parts") != std::string::npos);
   CHECK(f.Says("split(s, ',')[1]") ==
-        "13: an index of parts is behind the axes of the texts " + way);
+        "13: the index of a part comes after the indices of the texts " + way);
   CHECK(f.Says("split(s, ',')[:, 1:]") ==
-        "17: parts are cut between two whole numbers, and in no strides " + way);
+        "17: a slice of parts needs two integers and no stride " + way);
   CHECK(f.Says("split(s, maxsplit=1)[:, 0]") ==
-        "18: split: 'maxsplit' takes a separator: spaces leave no rest ()");
-  CHECK(f.Says("split(s, 'aa')[:, -1]")
-            .find("the last part is not found where 'aa' lies over itself") != std::string::npos);
-  CHECK(f.Says("split(x, 3)").find("'input' are texts, found float32 [2,3] (tf.split(value") !=
+        "18: split: 'maxsplit' needs a separator: splitting at spaces leaves no rest ()");
+  CHECK(
+      f.Says("split(s, 'aa')[:, -1]")
+          .find("parts cannot be counted from the end if the separator 'aa' can overlap itself") !=
+      std::string::npos);
+  CHECK(f.Says("split(x, 3)").find("'input' must be texts, found float32 [2,3] (tf.split(value") !=
         std::string::npos);
   f.names.rows = true;
   CHECK(f.Gives("cast(split(s, ',')[1] == 'b', int32)") == Floats{0, 0, 1, 0});
@@ -270,16 +274,18 @@ TEST_CASE("tf.split cuts tensors, strings.split texts") {
   CHECK(f.Gives("tf.split(x, 3, axis=1)[1]") == Floats{2, 5});
   CHECK(f.Gives("tf.split(x, [1, -1], -1)[1]") == Floats{2, 3, 5, 6});
   CHECK(f.Gives("tf.split(x, 2)[1]") == Floats{4, 5, 6});
-  CHECK(f.Says("tf.split(x, 2, 1)").find("3 is not cut in 2 equal parts") != std::string::npos);
-  CHECK(f.Says("tf.split(x[:0], 1000000000)").find("0 is not cut in 1000000000 equal parts") !=
+  CHECK(f.Says("tf.split(x, 2, 1)").find("3 cannot be split into 2 equal parts") !=
         std::string::npos);
-  CHECK(f.Says("tf.split(x, [1, 1], 1)").find("the sizes are 2 together, and the side is 3") !=
+  CHECK(
+      f.Says("tf.split(x[:0], 1000000000)").find("0 cannot be split into 1000000000 equal parts") !=
+      std::string::npos);
+  CHECK(f.Says("tf.split(x, [1, 1], 1)").find("the sizes add up to 2, but the axis has size 3") !=
         std::string::npos);
   f.names.rows = true;
   CHECK(f.Gives("tf.split(x, 3)[0]") == Floats{1, 4});
 }
 
-TEST_CASE("what a mask picks is reduced") {
+TEST_CASE("reductions take the elements that a mask selects") {
   Fixture f;
   CHECK(f.Gives("mean(x[x > 2.5])") == Floats{4.5});
   CHECK(f.Gives("max(x[x < 5])") == Floats{4});
@@ -295,12 +301,15 @@ TEST_CASE("what a mask picks is reduced") {
   const std::vector<Value> xs = {x};
   CHECK(f.session.Floats(ToDense(Gradients(f.Build("mean(x[x > 2.5])"), xs)[0])) ==
         Floats{0, 0, 0.25, 0.25, 0.25, 0.25});
-  CHECK(f.Says("x[x > 1] + 1") == "9: '+' does not take what a mask picks ()");
-  CHECK(f.Says("x[x > 1]").starts_with("1: a mask changes how many there are (sum, mean, "));
-  CHECK(f.Says("log(x[x > 1])").starts_with("5: a mask changes how many there are"));
-  CHECK(f.Says("x[y > 1]").starts_with("4: a mask of [2,1] does not pick from [2,3]"));
-  CHECK(f.Says("sum(x[x > 1], axis=1)").starts_with("19: sum: of what a mask picks axis 0"));
-  CHECK(f.Says("mean(n[n > 1])").starts_with("6: mean: the mean of what a mask picks is of real"));
+  CHECK(f.Says("x[x > 1] + 1") == "9: '+' does not take elements that a mask selects ()");
+  CHECK(f.Says("x[x > 1]")
+            .starts_with("1: the number of elements that a mask selects varies (sum, mean, "));
+  CHECK(
+      f.Says("log(x[x > 1])").starts_with("5: the number of elements that a mask selects varies"));
+  CHECK(f.Says("x[y > 1]").starts_with("4: a mask of [2,1] does not fit a tensor of [2,3]"));
+  CHECK(f.Says("sum(x[x > 1], axis=1)")
+            .starts_with("19: sum: x[mask] can be reduced only over axis 0"));
+  CHECK(f.Says("mean(n[n > 1])").starts_with("6: mean: the mean of x[mask] needs floating-point"));
   f.names.rows = true;
   CHECK(f.Gives("sum(x[x > 1.5])") == Floats{5, 15});
   CHECK(f.Gives("mean(x[x > 1.5])") == Floats{2.5, 5});
@@ -331,7 +340,8 @@ TEST_CASE("products of matrices and cross entropies take any number of axes") {
   CHECK(f.Gives("matmul(transpose(a, [0, 2, 1]), b, transpose_a=True)") == products);
   CHECK(f.Gives("matmul(transpose(b), a, transpose_b=True)") ==
         Floats{1.25F, 3.5F, 1.625F, 5, 5.75F, 8, 8.375F, 11.75F});
-  CHECK(f.Says("matmul(a[0, 0], b)").find("expected a matrix or several") != std::string::npos);
+  CHECK(f.Says("matmul(a[0, 0], b)").find("expected a matrix or a batch of matrices") !=
+        std::string::npos);
   CHECK(f.Says("matmul(a, stack([b, b, b]))").find("the axes before the matrices differ") !=
         std::string::npos);
   const std::vector<double> losses = {1.369338, 1.119338, 0.869338, 1.119338};
@@ -375,9 +385,10 @@ TEST_CASE("rows: a formula is about one example, whatever the batch") {
   CHECK(f.Gives("argmax(x)") == Floats{2, 2});
   CHECK(f.Type("reshape(x, [3, 1])") == "float32 [2,3,1]");
   CHECK(f.Type("one_hot(n, 4)") == "float32 [2,4]");
-  CHECK(f.Says("1 + 1") == "2: this is the same for every example (it is about no column)");
-  CHECK(f.Says("mean(n, 0)") == "8: mean: there is no axis 0 in 0 axes ()");
-  CHECK(f.Says("matmul(x, x)").find("expected a matrix or several") != std::string::npos);
+  CHECK(f.Says("1 + 1") == "2: this is the same for every example (it reads no column)");
+  CHECK(f.Says("mean(n, 0)") == "8: mean: axis 0 is out of range for 0 axes ()");
+  CHECK(f.Says("matmul(x, x)").find("expected a matrix or a batch of matrices") !=
+        std::string::npos);
 }
 
 TEST_CASE("what is wrong is told at its place") {
@@ -387,11 +398,12 @@ TEST_CASE("what is wrong is told at its place") {
   CHECK(f.Says("x + n") ==
         "2: '+' takes tensors of one type, found float32 and int32 (cast(x, float32) converts)");
   CHECK(f.Says("n * 0.5") ==
-        "2: 0.5 does not become int32 (cast(x, float32) makes the other one real)");
+        "2: 0.5 cannot be converted to int32 (cast(x, float32) converts the other operand)");
   CHECK(f.Says("mean(x, axs=1)") == "12: mean has no argument 'axs' (did you mean 'axis'?)");
-  CHECK(f.Says("mean(x, 2)") == "8: mean: there is no axis 2 in 2 axes ()");
+  CHECK(f.Says("mean(x, 2)") == "8: mean: axis 2 is out of range for 2 axes ()");
   CHECK(f.Says("x > 1 & x < 3").starts_with("6: '&' takes truths"));
-  CHECK(f.Says("x and ok").starts_with("2: 'and' takes truths, found float32 [2,3] and bool [2]"));
+  CHECK(f.Says("x and ok")
+            .starts_with("2: 'and' takes bool values, found float32 [2,3] and bool [2]"));
   CHECK(f.Says("x[0.5]") == "2: an index takes an integer, found a number ()");
   CHECK(f.Says("cast(x, flaot32)") == "8: there is no 'flaot32' (did you mean 'float32'?)");
   CHECK(f.Says("features").starts_with("0: 'features' is several tensors"));
@@ -399,7 +411,7 @@ TEST_CASE("what is wrong is told at its place") {
   CHECK(f.Says("x +").starts_with("3: a value is missing at the end"));
   CHECK(f.Says("sigmoid").ends_with("(the function is sigmoid(...))"));
   CHECK(f.Says("x[0] + [1, 2]").starts_with("5: "));
-  CHECK(f.Says("float(x)") == "0: float is of numbers (cast(x, float32) converts tensors)");
+  CHECK(f.Says("float(x)") == "0: float takes a Python number (cast(x, float32) converts tensors)");
   CHECK(f.Says("all") == "0: this is a list of several tensors (x[0] picks one)");
   CHECK(f.Says("lambda q: q").starts_with("0: 'lambda' is no part of a formula"));
 }

@@ -135,7 +135,7 @@ TEST_CASE("of two models that are placed alike the one with the graph's shapes i
   objects.Net("critic", "c", Two(6, 7));
   const Error error = ErrorOf([&] { (void)ValuesFromObjects(objects.saved, model.graph); });
   CHECK(error.code() == Code::kCheckpoint);
-  CHECK(error.message() == "ckpt-1: the graph's layers fit \"decoder\" and \"critic\" in it alike");
+  CHECK(error.message() == "ckpt-1: the graph's layers fit both \"decoder\" and \"critic\" in it");
 }
 
 TEST_CASE("tf.train's momentum is taken as it is, Keras' divided by minus its rate") {
