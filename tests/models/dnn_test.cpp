@@ -127,7 +127,7 @@ Premade Baseline(const AnyModel& model, const Table& features, const Tensor& lab
   return {model, {}, features, labels, Mode::kEval, {{"baseline/bias", bias}}};
 }
 
-TEST_CASE("case 18: baselines") {
+TEST_CASE("case 18: baselines predict their bias") {
   BaselineRegressor regressor;
   CHECK(Baseline(regressor, {{"age", Column({1})}}, Column({10}), {13}).Loss() == About(9));
   regressor.kind.weight_column = "w";

@@ -60,7 +60,7 @@ std::string CodeInManual() {
 
 }  // namespace
 
-TEST_CASE("the manual's model_fn is the one that is compiled here") {
+TEST_CASE("the manual shows the model_fn that is compiled here") {
   CHECK(CodeInManual() == ReadFile(JoinPath(SOURCE_ROOT, "tests/models/own_model.cpp")));
 }
 

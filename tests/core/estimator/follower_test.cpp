@@ -124,7 +124,7 @@ TEST_CASE("the newest checkpoint is evaluated after the delay and each throttle,
   CHECK(run.Count("Exiting evaluation, global_step=40 >= train max_steps=40") == 1);
 }
 
-TEST_CASE("what is not there yet is told every ten minutes, until it is there") {
+TEST_CASE("a missing checkpoint is reported every ten minutes until it appears") {
   Followed run;
   run.tasks[0].throttle_secs = 100;
   run.max_steps = 10;
@@ -137,7 +137,7 @@ TEST_CASE("what is not there yet is told every ten minutes, until it is there") 
                   "evaluation results are expected to be same for the same checkpoint.") == 2);
 }
 
-TEST_CASE("without a throttle it looks twice a second, and warns") {
+TEST_CASE("without a throttle it polls twice a second, and warns") {
   Followed run;
   run.max_steps = 10;
   run.saves = {{0.2, 5}, {7.2, 10}};
@@ -148,7 +148,7 @@ TEST_CASE("without a throttle it looks twice a second, and warns") {
                   "(next) new checkpoint. Please consider to increase it.") == 1);
 }
 
-TEST_CASE("it ends with a run that stopped early, whose last checkpoint is not kept waiting") {
+TEST_CASE("it ends with a run that stopped early, and evaluates its last checkpoint at once") {
   Followed run;
   run.tasks[0].throttle_secs = 600;
   run.max_steps = 1000;
@@ -161,7 +161,7 @@ TEST_CASE("it ends with a run that stopped early, whose last checkpoint is not k
   CHECK(run.Count("Exiting evaluation, the run ended at global_step=25") == 1);
 }
 
-TEST_CASE("a run that was over before is evaluated once") {
+TEST_CASE("a run that has already ended is evaluated once") {
   Followed run;
   run.tasks[0].start_delay_secs = 120;
   run.saves = {{0, 10}};
@@ -170,7 +170,7 @@ TEST_CASE("a run that was over before is evaluated once") {
   CHECK(run.evaluated == EvaluatedAt{{120, 10}});
 }
 
-TEST_CASE("a killed trainer's last checkpoint is evaluated, and the deadline says what happened") {
+TEST_CASE("a killed trainer's last checkpoint is evaluated, and the deadline reports the reason") {
   Followed run;
   run.tasks[0].throttle_secs = 3000;
   run.saves = {{0, 10}, {100, 20}};
@@ -183,7 +183,7 @@ TEST_CASE("a killed trainer's last checkpoint is evaluated, and the deadline say
   CHECK(run.evaluated[1].first == doctest::Approx(800).epsilon(0.001));
 }
 
-TEST_CASE("a trainer that comes back in time sets the deadline back") {
+TEST_CASE("a trainer that returns in time resets the deadline") {
   Followed run;
   run.max_steps = 40;
   run.saves = {{0, 10}, {1200, 40}};
@@ -195,7 +195,7 @@ TEST_CASE("a trainer that comes back in time sets the deadline back") {
   CHECK(run.Run() == "max_steps");
 }
 
-TEST_CASE("a preempted, a failed and a missing trainer are told apart") {
+TEST_CASE("errors distinguish a preempted, a failed and a missing trainer") {
   const auto message = [](TrainerState state, bool is_saved) {
     Followed run;
     run.deadline_secs = 5;
@@ -222,7 +222,7 @@ TEST_CASE("a signal ends the follower's waiting") {
   CHECK(run.clock.now < 31);
 }
 
-TEST_CASE("every_steps leaves out checkpoints, but not the last of the training") {
+TEST_CASE("every_steps skips checkpoints, but not the last of the training") {
   Followed run;
   run.tasks[0].every_steps = 25;
   run.max_steps = 62;
@@ -241,7 +241,7 @@ TEST_CASE("each of several EvalSpecs keeps its own time") {
   CHECK(run.evaluated == EvaluatedAt{{0, 10}, {15, 20}, {20, 20}});
 }
 
-TEST_CASE("what was damaged is waited out, as long as the run is not over") {
+TEST_CASE("a damaged checkpoint is skipped as long as the run is not over") {
   Followed run;
   run.tasks[0].throttle_secs = 10;
   run.max_steps = 20;
@@ -261,7 +261,7 @@ TEST_CASE("what was damaged is waited out, as long as the run is not over") {
   CHECK(waiting.Count("model.ckpt-10 is damaged; waiting for a checkpoint that can be read") == 2);
 }
 
-TEST_CASE("a damaged last checkpoint, and one that the job does not fit, end the following") {
+TEST_CASE("a last checkpoint that is damaged, or does not fit the job, ends the evaluator") {
   Followed over;
   over.saves = {{0, 10}};
   over.damage = {{0, true}};

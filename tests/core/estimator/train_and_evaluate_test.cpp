@@ -157,7 +157,7 @@ TEST_CASE("every_steps evaluates at the first checkpoint from each multiple on, 
   CHECK(run.Evaluated() == Steps{30, 50, 62});
 }
 
-TEST_CASE("a run that is at max_steps already evaluates nothing") {
+TEST_CASE("a run that is already at max_steps evaluates nothing") {
   CycleRun run(10);
   (void)run.To(22, {Task()});
   run.home.lines.clear();
@@ -188,7 +188,7 @@ TEST_CASE("train_and_evaluate needs a run that saves") {
       "There should be a CheckpointSaverHook to use saving_listeners."));
 }
 
-TEST_CASE("an evaluation from memory is one of the checkpoint, bit for bit") {
+TEST_CASE("an evaluation from memory equals that of the checkpoint, bit for bit") {
   for (const int shards : {0, 2}) {
     CAPTURE(shards);
     TemporaryFolder folder;
@@ -212,7 +212,7 @@ TEST_CASE("an evaluation from memory is one of the checkpoint, bit for bit") {
   }
 }
 
-TEST_CASE("several EvalSpecs are evaluated each in its folder") {
+TEST_CASE("each of several EvalSpecs is evaluated in its own folder") {
   CycleRun run(10);
   EvalTask test = Task();
   EvalTask train = Task(0, 20);
@@ -227,7 +227,8 @@ TEST_CASE("several EvalSpecs are evaluated each in its folder") {
   CHECK(!EvaluationAt(run.folder.path(), "train", 20).empty());
 }
 
-TEST_CASE("a run that was cut ends with the evaluations, exports and best of one in a piece") {
+TEST_CASE(
+    "a resumed run ends with the evaluations, exports and best of a run that was not stopped") {
   const auto tasks = [] {
     EvalTask task = Task();
     LatestExporterOptions latest;
@@ -270,7 +271,7 @@ TEST_CASE("a run that was cut ends with the evaluations, exports and best of one
   }
 }
 
-TEST_CASE("a stop request is not kept waiting by an evaluation, which is made up for") {
+TEST_CASE("a stop request does not wait for an evaluation, which is repeated later") {
   CycleRun run(10);
   AfterEachLoop preempt([&](RunContext& /*context*/, const RunValues& values) {
     if (values.global_step == 18) run.home.stop.Request(StopSignal::Kind::kPreempted);
@@ -285,7 +286,8 @@ TEST_CASE("a stop request is not kept waiting by an evaluation, which is made up
 }
 
 TEST_CASE(
-    "a stop request between the last step and its evaluation ends as one, which is made up for") {
+    "a stop request between the last step and its evaluation ends the run, and that is repeated "
+    "later") {
   CycleRun run(10);
   AfterEachLoop preempt([&](RunContext& /*context*/, const RunValues& values) {
     if (values.global_step == 42) run.home.stop.Request(StopSignal::Kind::kPreempted);

@@ -91,7 +91,7 @@ std::vector<std::string> FilesOf(const std::string& kind) {
   return files;
 }
 
-TEST_CASE("SavedModels cut at any length") {
+TEST_CASE("SavedModels cut at any length are read or refused") {
   constexpr size_t kCuts = 12;
   for (const std::string& kind : Kinds()) {
     for (const std::string& file : FilesOf(kind)) {
@@ -104,7 +104,7 @@ TEST_CASE("SavedModels cut at any length") {
   }
 }
 
-TEST_CASE("SavedModels with flipped bytes") {
+TEST_CASE("SavedModels with flipped bits are read or refused") {
   constexpr size_t kFlips = 40;
   for (const std::string& kind : Kinds()) {
     for (const std::string& file : FilesOf(kind)) {
@@ -119,7 +119,7 @@ TEST_CASE("SavedModels with flipped bytes") {
   }
 }
 
-TEST_CASE("a file that is missing is named") {
+TEST_CASE("an error names a missing file") {
   const TemporaryFolder folder;
   std::filesystem::copy(SavedModelData("tpu_v1"), folder.path(),
                         std::filesystem::copy_options::recursive);

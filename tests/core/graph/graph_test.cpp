@@ -73,7 +73,7 @@ TEST_CASE("a node has its op's dtypes, defaults and shapes") {
   CHECK_FALSE(y.node->Attr<bool>("transpose_a"));
 }
 
-TEST_CASE("what does not fit is told with the node and its place in the job") {
+TEST_CASE("an error names the node that does not fit and its place in the job") {
   Graph graph(Registry());
   const OriginScope origin(graph, {.file = "job.yaml", .line = 7, .column = 5});
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 3}, "x");
@@ -91,7 +91,7 @@ TEST_CASE("what does not fit is told with the node and its place in the job") {
             .message.find("MatMule") != std::string::npos);
 }
 
-TEST_CASE("a variable's name is taken once") {
+TEST_CASE("a variable's name can be used once") {
   Graph graph(Registry());
   const Value zero = graph.Scalar(0.0F);
   const Variable* const variable = graph.AddVariable("w", DType::kFloat, {}, zero);
@@ -114,7 +114,7 @@ TEST_CASE("paths to one input add up, and without a path there is no gradient") 
   CHECK(graph.FindNode("gradients/grad_ys_0")->type() == "Const");
 }
 
-TEST_CASE("what is not kept is computed again, behind the gradient that asks for it") {
+TEST_CASE("dropped results are computed again after the gradient that needs them") {
   Graph graph(Registry());
   const Value x = graph.Placeholder(DType::kFloat, {2}, "x");
   const Value kept = ops::Square(x);
@@ -144,7 +144,7 @@ TEST_CASE("what is not kept is computed again, behind the gradient that asks for
   }
 }
 
-TEST_CASE("rows that were looked up have a gradient of slices") {
+TEST_CASE("looked-up rows have a gradient of slices") {
   Graph graph(Registry());
   const Value table = graph.Placeholder(DType::kFloat, {5, 2}, "table");
   const Value ids = graph.Constant(Tensor(DType::kInt32, {3}));
@@ -204,7 +204,7 @@ TEST_CASE("host ops are cut off before and after the device") {
   CHECK(cut.device_to_after == std::vector<Value>{on_device});
 }
 
-TEST_CASE("the device meets no shape that depends on data") {
+TEST_CASE("the device has no shape that depends on data") {
   Graph graph(Registry());
   const Value text = graph.Placeholder(DType::kString, {kUnknownDim}, "text");
   const Value raw = ops::DecodeRaw(text, DType::kUint8);
@@ -230,7 +230,7 @@ TEST_CASE("strings stay off the device, and shapes are known on both sides of th
   CHECK(cut.device_to_after == std::vector<Value>{logits});
 }
 
-TEST_CASE("what reads a host op's result of the device runs after it too") {
+TEST_CASE("nodes that read a host op's result of the device also run after it") {
   Graph graph(Registry());
   const Value v = graph.AddVariable("v", DType::kFloat, {}, graph.Scalar(2.0F))->value;
   const Value ids = ops::StringToHashBucketFast(ops::AsString(v), 10);

@@ -88,7 +88,7 @@ TEST_CASE(
   CHECK_NOTHROW(graph.Add("Fill", {joined, graph.Scalar<float>(0)}));
 }
 
-TEST_CASE("a tensor whose elements cannot be counted is refused where it is made") {
+TEST_CASE("a tensor with too many elements to count is refused where it is made") {
   Graph graph(OpsOfFiles());
   const Value one = graph.Scalar<float>(1);
   const auto filled = [&](const std::vector<int64_t>& dims) {

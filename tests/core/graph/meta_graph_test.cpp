@@ -117,7 +117,7 @@ TEST_CASE("a meta graph has its variables in TensorFlow's collections") {
   CHECK(Inputs(Find(meta.graph_def().node(), "init")) == Strings{"^total/Assign"});
 }
 
-TEST_CASE("every use of a variable reads it, if so asked") {
+TEST_CASE("every use of a variable reads it, if requested") {
   const Dense model;
   MetaGraphSpec spec = model.Spec();
   const pb::MetaGraphDef each = Written(spec);
@@ -146,7 +146,7 @@ TEST_CASE("the saver restores each variable from the tensor of its name") {
   CHECK(Inputs(Find(nodes, "save/Identity_2")) == Strings{"save/RestoreV2:1"});
 }
 
-TEST_CASE("attributes that hold their default are left out, if so asked") {
+TEST_CASE("attributes that hold their default are omitted, if requested") {
   const Dense model;
   MetaGraphSpec spec = model.Spec();
   const auto attrs = [&] {
@@ -181,7 +181,7 @@ TEST_CASE("version 1 wraps the model in one call and captures what it reads") {
   CHECK(meta.graph_def().versions().min_consumer() == 12);
 }
 
-TEST_CASE("strings stay outside of the call") {
+TEST_CASE("strings stay outside the call") {
   const Dense model;
   const pb::MetaGraphDef meta = Written(model.TpuSpec(1));
   const auto& signature = meta.signature_def().at("serving_default");
@@ -190,7 +190,7 @@ TEST_CASE("strings stay outside of the call") {
   CHECK(Inputs(Find(meta.graph_def().node(), "ArgMax"))[0] == "TPUPartitionedCall");
 }
 
-TEST_CASE("version 2 passes its inputs, and a batch config gathers requests") {
+TEST_CASE("version 2 passes its inputs, and a batch config batches requests") {
   const Dense model;
   MetaGraphSpec spec = model.TpuSpec(2);
   const pb::MetaGraphDef plain = Written(spec);
@@ -212,7 +212,7 @@ TEST_CASE("version 2 passes its inputs, and a batch config gathers requests") {
         std::multiset<std::string>{"Identity", "NoOp", "TPUOrdinalSelector", "TPUPartitionedCall"});
 }
 
-TEST_CASE("a host op between ops of the device is compiled outside of them") {
+TEST_CASE("a host op between ops of the device is compiled outside them") {
   Graph graph(AllOps());
   const Value x = graph.Placeholder(DType::kInt32, {kUnknownDim}, "x");
   const Variable* const shift =
@@ -235,7 +235,7 @@ TEST_CASE("a host op between ops of the device is compiled outside of them") {
   CHECK_FALSE(Find(body, "y").attr().contains("_xla_outside_compilation"));
 }
 
-TEST_CASE("host ops ahead of the device stay ahead of the call") {
+TEST_CASE("host ops before the device stay before the call") {
   Graph graph(AllOps());
   const Value words = graph.Placeholder(DType::kString, {kUnknownDim}, "words");
   const Value bucket = ops::StringToHashBucketFast(words, 16, "bucket");
@@ -287,7 +287,7 @@ TEST_CASE("tables are initialized by the op that a server runs once") {
   CHECK(Inputs(Find(meta.graph_def().node(), "group_deps")).back() == "^init_all_tables");
 }
 
-TEST_CASE("tables stay outside of the call, with what initializes them") {
+TEST_CASE("tables and their initializers stay outside the call") {
   for (const int version : {1, 2}) {
     const Named model;
     const pb::MetaGraphDef meta =
@@ -308,7 +308,7 @@ TEST_CASE("tables stay outside of the call, with what initializes them") {
   }
 }
 
-TEST_CASE("the same graph is the same bytes") {
+TEST_CASE("equal graphs give equal bytes") {
   const Dense a;
   const Dense b;
   CHECK(ToMetaGraphDef(a.TpuSpec(2)) == ToMetaGraphDef(b.TpuSpec(2)));

@@ -52,7 +52,7 @@ void CheckCase(const std::string& kind, const json& row) {
   }
 }
 
-TEST_CASE("what TensorFlow wrote gives TensorFlow's numbers") {
+TEST_CASE("a SavedModel of TensorFlow gives TensorFlow's numbers") {
   for (const auto& [kind, rows] : Expected().items()) {
     for (const json& row : rows) {
       CheckCase(kind, row);
@@ -60,7 +60,7 @@ TEST_CASE("what TensorFlow wrote gives TensorFlow's numbers") {
   }
 }
 
-TEST_CASE("tags and signatures of a SavedModel") {
+TEST_CASE("a SavedModel has tags and signatures") {
   const SavedModel model(SavedModelData("tpu_v2"));
   REQUIRE(model.meta_graphs().size() == 2);
   CHECK(model.meta_graphs()[1].tags == std::vector<std::string>{"serve", "tpu"});
@@ -75,7 +75,7 @@ TEST_CASE("tags and signatures of a SavedModel") {
   CHECK_FALSE(signature.outputs.at("y").shape.known_rank());
 }
 
-TEST_CASE("only what the outputs need is added, and variables keep their names") {
+TEST_CASE("only nodes that the outputs need are added, and variables keep their names") {
   const SavedModel model(SavedModelData("tpu_v1"));
   for (const auto& tags : {std::vector<std::string>{"serve"}, {"serve", "tpu"}}) {
     ImportedModel imported;
@@ -148,7 +148,7 @@ std::string MessageOf(const std::function<void()>& fn, Code code) {
   return "nothing was thrown";
 }
 
-TEST_CASE("what does not fit is told by its name") {
+TEST_CASE("an error names what does not fit") {
   const SavedModel model(SavedModelData("tpu_v1"));
   const auto import = [&](const std::map<std::string, Value>& inputs, Graph& graph,
                           const std::string& signature = "serving_default") {

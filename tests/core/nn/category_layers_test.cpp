@@ -127,7 +127,7 @@ TEST_CASE("numbers of categories as rows") {
         Floats{0.5, 0, 0, 2, 0, 0, 1.25, 0});
 }
 
-TEST_CASE("what is no category is told") {
+TEST_CASE("values that are not categories are refused") {
   CHECK(FaultOf(CategoryEncoding{.num_tokens = 3}, {Tensor::Of<int32_t>({1, 1}, {3})})
             .find("index 3") != std::string::npos);
   CHECK(FaultOf(StringLookup{.vocabulary = {"a"}, .num_oov_indices = 0}, {Tags()}).find("-1") !=

@@ -150,7 +150,7 @@ Fed Weights(const Shape& shape, const std::vector<float>& weights, std::vector<b
 
 // The numbers are TensorFlow's, whose batch of 3 values with 2 weights ends with "Incompatible
 // shapes: [3] vs. [2]".
-TEST_CASE("weights are as many as the values that they weigh, in each example") {
+TEST_CASE("each example has as many weights as values") {
   const Fed lists = Words({2, 2}, {"a", "b", "d", ""}, {true, true, true, false});
   const Fed as_many = Weights({2, 2}, {2, 3, 5, kNone}, {true, true, true, false});
   CHECK(WeighedSum(lists, as_many) == std::vector<float>{32, 500});
@@ -208,7 +208,7 @@ TEST_CASE("crosses combine every value of a row; a word out of its vocabulary is
                                                  0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 1, 0, 0, 0});
 }
 
-TEST_CASE("numbers fall into buckets, each number with its own") {
+TEST_CASE("numbers are assigned to buckets") {
   const std::vector<float> expected = {0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 1, 0, 0, 0,
                                        0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
   CHECK(ValuesOf(Columns(), "bucket") == expected);
@@ -273,7 +273,7 @@ std::string FaultOf(const FeatureColumns& columns) {
   return faults.empty() ? "" : faults[0].message;
 }
 
-TEST_CASE("what a column cannot be is said in TensorFlow's words") {
+TEST_CASE("invalid columns are refused in TensorFlow's words") {
   CHECK(FaultOf(Columns()).empty());
   CHECK(FaultOf({{"a", NumericColumn{.key = "a", .shape = int64_t{0}}}}) ==
         "shape dimensions must be greater than 0. shape: (0), key: a");
@@ -293,7 +293,7 @@ TEST_CASE("what a column cannot be is said in TensorFlow's words") {
         "'b' is not in feature_columns");
 }
 
-TEST_CASE("columns that are made of themselves, or too large to count, are refused") {
+TEST_CASE("columns that contain themselves, or are too large to count, are refused") {
   const WeightedCategoricalColumn weighs_a{.categorical_column = "a", .weight_feature_key = "w"};
   CHECK(FaultOf({{"a", weighs_a}}) == "this weighted column refers to itself");
   CHECK(FaultOf({{"a", CrossedColumn{.keys = {"b", "s"}, .hash_bucket_size = 5}}, {"b", weighs_a}})
@@ -316,7 +316,7 @@ TEST_CASE("columns that are made of themselves, or too large to count, are refus
             .starts_with("shape dimensions must be smaller."));
 }
 
-TEST_CASE("an indicator of more numbers than a row can have is refused") {
+TEST_CASE("an indicator column wider than a row can be is refused") {
   const FeatureColumns columns = {
       {"h", HashBucketColumn{.key = "t", .hash_bucket_size = (int64_t{1} << 32) + 1}},
       {"hot", IndicatorColumn{.categorical_column = "h"}}};

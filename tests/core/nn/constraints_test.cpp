@@ -34,7 +34,7 @@ std::string Refusal(const Constraint& constraint, const Shape& shape) {
 
 const std::vector<float> kFirstWeights = {1, -2, 3, 0.5F, 4, -1};
 
-TEST_CASE("norms are brought within their limits") {
+TEST_CASE("norms are moved into their limits") {
   const Shape shape{2, 3};
   CHECK(Near(Limited(MaxNorm{2}, shape, kFirstWeights),
              {0.99999988, -0.89442718, 1.89736652, 0.49999994, 1.78885436, -0.63245553}));
@@ -66,7 +66,7 @@ TEST_CASE("a radial kernel has one value per ring, that of the diagonal") {
                                         12, 18, 18, 12, 12, 12, 18, 18, 18, 18, 18, 18});
 }
 
-TEST_CASE("limits that weights cannot keep are refused") {
+TEST_CASE("limits that do not fit the weights are refused") {
   CHECK(Refusal(MaxNorm{2, int64_t{2}}, {2, 3}) ==
         "a norm over axis 2 does not fit weights [2,3], which have 2 axes");
   CHECK(Refusal(UnitNorm{std::vector<int64_t>{0, -2}}, {2, 3}) ==
@@ -130,7 +130,7 @@ LimitedRun ThreeSteps(const Constraint& constraint, const Optimizer& optimizer, 
 const KerasOptimizer kMomentum = SGD{.options = {.learning_rate = 0.1}, .momentum = 0.9};
 const KerasOptimizer kAdam = Adam{.options = {.learning_rate = 0.1}};
 
-TEST_CASE("three steps keep Keras' limits, each right behind its update") {
+TEST_CASE("three steps keep Keras' limits, each applied after its update") {
   const LimitedRun most = ThreeSteps(MaxNorm{1}, kMomentum);
   CHECK(Near(most.kernel, {0.5790535, -0.6827268, 0.2887198, -0.4697762, 0.03870069, -0.5596377},
              1e-5));

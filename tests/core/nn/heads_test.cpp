@@ -165,7 +165,7 @@ TEST_CASE("padding has no part in loss and metrics") {
   CHECK(result.metrics.at("auc_precision_recall") == doctest::Approx(1));
 }
 
-TEST_CASE("what does not fit a head is refused in TensorFlow's words") {
+TEST_CASE("invalid inputs of a head are refused in TensorFlow's words") {
   Session session;
   const Value logits = session.Const({2, 3}, {0, 0, 0, 0, 0, 0});
   const Value ids = session.Ints({2}, {0, 1});

@@ -42,7 +42,7 @@ std::vector<float> Of(const L& layer, const Image& image, bool training = false,
   return session.Floats(ops::Cast(layer.Apply(context, x), DType::kFloat));
 }
 
-TEST_CASE("layers that resize") {
+TEST_CASE("layers resize images") {
   CHECK(Near(
       Of(UpSampling2D{.size = std::vector<int64_t>{2, 1}, .interpolation = "bilinear"}, kSmall),
       {10, 200, 35, 30, 150, 90, 70, 50, 200, 90, 0, 255}));
@@ -62,7 +62,7 @@ TEST_CASE("layers that resize") {
              {10, 105, 200, 50, 75, 100, 90, 45, 0}));
 }
 
-TEST_CASE("layers that cut out a part") {
+TEST_CASE("layers crop images") {
   CHECK(Near(Of(CenterCrop{.height = 2, .width = 3}, FourByFive()), {6, 7, 8, 11, 12, 13}));
   CHECK(Near(Of(CenterCrop{.height = 6, .width = 3}, FourByFive()),
              {1, 1.5, 2, 3.5, 4, 4.5, 6.833334, 7.333334, 7.833334, 10.16667, 10.66667, 11.16667,
@@ -132,7 +132,7 @@ std::set<std::vector<float>> Different(const std::vector<float>& values, size_t 
   return all;
 }
 
-TEST_CASE("random layers change each image by itself, and none in evaluation") {
+TEST_CASE("random layers change each image independently, and only in training") {
   const Image images = Many();
   // How many images become different ones.
   const auto changed = [&](const auto& layer) {
@@ -148,13 +148,13 @@ TEST_CASE("random layers change each image by itself, and none in evaluation") {
   CHECK(changed(RandomBrightness{.factor = 0.1}) > 50);
 }
 
-TEST_CASE("a layer with a seed draws for each of its axes by itself") {
+TEST_CASE("a layer with a seed draws independently for each of its axes") {
   CHECK(Different(Of(RandomFlip{.seed = 7}, Many(), true), 20).size() == 4);
   const RandomCrop crop{.height = 2, .width = 3, .seed = 7};
   CHECK(Different(Of(crop, Many(), true), 6).size() == 9);
 }
 
-TEST_CASE("what random layers draw does not depend on the precision") {
+TEST_CASE("random numbers of layers do not depend on the precision") {
   // Quarters of whole numbers below 64 are the same in bfloat16.
   const Image images = Many();
   CHECK(Of(RandomFlip{}, images, true, DType::kBfloat16) == Of(RandomFlip{}, images, true));
@@ -162,7 +162,7 @@ TEST_CASE("what random layers draw does not depend on the precision") {
   CHECK(Of(crop, images, true, DType::kBfloat16) == Of(crop, images, true));
 }
 
-TEST_CASE("a random crop is any part of the image, as it is") {
+TEST_CASE("a random crop is any part of the image, unchanged") {
   const std::set<std::vector<float>> parts =
       Different(Of(RandomCrop{.height = 3, .width = 3}, Many(), true), 9);
   CHECK(parts.size() == 6);  // two rows to begin at, three columns
@@ -184,7 +184,7 @@ TEST_CASE("contrast keeps the mean and stays within 0 to 255") {
   CHECK(changed != FourByFive(13).values);
 }
 
-TEST_CASE("arguments that fit no image are refused with the layer's name") {
+TEST_CASE("arguments that do not fit an image are refused with the layer's name") {
   const auto message = [](const auto& layer) {
     try {
       (void)Of(layer, FourByFive(), true);

@@ -93,7 +93,7 @@ TEST_CASE("plain distributions keep their parameters") {
   CHECK(cut.largest <= 0.1);
 }
 
-TEST_CASE("a variable that no memory can hold is named") {
+TEST_CASE("an error names a variable that does not fit into memory") {
   Session session;
   constexpr int64_t kHuge = int64_t{1} << 40;
   try {

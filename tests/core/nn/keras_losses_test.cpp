@@ -98,7 +98,7 @@ TEST_CASE("focal crossentropies of probabilities, logits, and what a sigmoid giv
 }
 
 // The numbers of tf.keras.losses (TensorFlow 2.15).
-TEST_CASE("a loss goes along the axis that it is given") {
+TEST_CASE("a loss is computed along the given axis") {
   Session session;
   const Value y = session.Const({2, 3, 2}, {1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0});
   const Value p = session.Const(

@@ -137,7 +137,7 @@ TEST_CASE("centered RMSprop") {
                                              0.500000119, 1.20000029, 5.52823925, 0.558037281}));
 }
 
-TEST_CASE("RMSprop with momentum leaves absent rows alone") {
+TEST_CASE("RMSprop with momentum does not change absent rows") {
   const KerasOptimizer optimizer = RMSprop{.options = {.learning_rate = 0.1}, .momentum = 0.5};
   DenseUpdates dense(optimizer);
   CHECK(Near(dense["w"], {-0.13130936, -0.479890168, -0.00030926615}));
@@ -301,7 +301,7 @@ TEST_CASE("each part of a model is trained by its optimizer; the second counts i
                              "training/SGD_1/learning_rate", "training/SGD_1/momentum"});
 }
 
-TEST_CASE("slots and numbers stand in the checkpoint where TensorFlow's premade estimators do") {
+TEST_CASE("slots and hyperparameters have the names of TensorFlow's premade estimators") {
   Parts parts(Adagrad{}, Ftrl{.options = {.learning_rate = 0.2}});
   CHECK(parts.Names() ==
         std::vector<std::string>{
@@ -316,7 +316,7 @@ TEST_CASE("slots and numbers stand in the checkpoint where TensorFlow's premade 
   CHECK(parts["training/Ftrl/learning_rate"] == 0.2F);
 }
 
-TEST_CASE("Adam and RMSprop leave their own numbers, a schedule no learning_rate") {
+TEST_CASE("Adam and RMSprop save their hyperparameters, and a schedule saves no learning_rate") {
   const LearningRate schedule =
       ExponentialDecay{.learning_rate = 0.1, .decay_steps = {.value = 10}, .decay_rate = 0.5};
   Parts parts(Adam{}, RMSprop{.options = {.learning_rate = schedule}});
@@ -329,7 +329,7 @@ TEST_CASE("Adam and RMSprop leave their own numbers, a schedule no learning_rate
             "training/RMSprop/linear/b/rms", "training/RMSprop/momentum", "training/RMSprop/rho"});
 }
 
-TEST_CASE("where neither job nor model says a rate it is Keras's") {
+TEST_CASE("without a rate in the job or the model it is Keras's") {
   Session session;
   const Variable* const w = session.AddVariable("w", {3}, {1, -2, 0.5F});
   const KerasOptimizer optimizer = SGD{};
@@ -375,7 +375,7 @@ std::vector<std::vector<float>> Tables(int threads) {
   return tables;
 }
 
-TEST_CASE("threads that share the columns' updates do not change a bit") {
+TEST_CASE("threads that share the columns' updates do not change any bit") {
   const std::vector<std::vector<float>> one = Tables(1);
   CHECK(Tables(2) == one);
   CHECK(Tables(3) == one);

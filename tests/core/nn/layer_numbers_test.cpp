@@ -94,7 +94,7 @@ TEST_CASE("layers take the names that Keras 3 and tf.reshape have for their argu
                        Error);
 }
 
-TEST_CASE("activations that Keras adds to TensorFlow's") {
+TEST_CASE("Keras's additional activations compute Keras's values") {
   const auto at = [](const char* name) {
     return Run(ActivationLayer{.activation = name}, {kRow}).values;
   };
@@ -129,7 +129,7 @@ TEST_CASE("layers that normalize") {
              {1.5, 4.5, 12.5, 32.5, -0.5, 0.5, 9.5, 20.5}));
 }
 
-TEST_CASE("statistics go along the axis that is named") {
+TEST_CASE("statistics are computed along the given axis") {
   const Input quarters{{1, 2, 4}, {0, 0.25F, 0.5F, 0.75F, 1, 1.25F, 1.5F, 1.75F}};
   const Normalization steps{.axis = int64_t{1},
                             .mean = std::vector<double>{1, 2},
@@ -151,7 +151,7 @@ TEST_CASE("statistics go along the axis that is named") {
       2e-6));
 }
 
-TEST_CASE("a normalization without numbers keeps them in variables that do not train") {
+TEST_CASE("a normalization without numbers keeps them in variables that are not trained") {
   Session session;
   LayerContext context{.graph = session.graph()};
   (void)Apply(Normalization{}, context, session.Const({1, 2}, {1, 2}));
@@ -449,7 +449,7 @@ TEST_CASE("of equal maxima in a volume the first one gets the gradient") {
                                                  0, 0, 3, 0, 0, 0});
 }
 
-TEST_CASE("groups of channels have filters of their own") {
+TEST_CASE("groups of channels have their own filters") {
   // The first group reads channels 1, 2, the second 3, 4; each has one filter of two numbers.
   const Input pixel{{1, 1, 1, 4}, {1, 2, 3, 4}};
   CHECK(Run(Conv2D{.filters = 2, .kernel_size = 1, .groups = 2}, {pixel},
@@ -457,7 +457,7 @@ TEST_CASE("groups of channels have filters of their own") {
             .values == std::vector<float>{210, 43000});
 }
 
-TEST_CASE("noise is for training alone, and does not change what is expected") {
+TEST_CASE("noise acts only in training, and does not change the expected value") {
   const Input ones{{1000, 10}, std::vector<float>(10000, 1)};
   const auto mean = [&](const Layer& layer, bool training) {
     Session session;
@@ -505,7 +505,7 @@ TEST_CASE("an activity's penalty is over the batch's size") {
   CHECK(Near(session.Floats(context.regularization_losses[1]), {0.15}));
 }
 
-TEST_CASE("what does not fit a layer is refused with the layer's name") {
+TEST_CASE("inputs that do not fit a layer are refused with the layer's name") {
   const auto message = [](const Layer& layer, const std::vector<Input>& inputs) {
     try {
       (void)Run(layer, inputs);

@@ -49,7 +49,7 @@ TEST_CASE("variables have tf.layers' names, shapes and Keras's object paths") {
   CHECK_FALSE(graph.FindVariable("batch_normalization/moving_mean")->trainable);
 }
 
-TEST_CASE("a graph knows its layers, those without variables too, with what they give") {
+TEST_CASE("a graph knows its layers and their outputs, including layers without variables") {
   Session session;
   LayerContext context{.graph = session.graph(), .training = true};
   Value x = Image(session, 8, 3);
@@ -153,7 +153,7 @@ TEST_CASE("activations by name are TensorFlow's") {
   CHECK_THROWS_WITH_AS((void)at("rellu"), "unknown activation 'rellu'", Error);
 }
 
-TEST_CASE("reshape works out a missing dimension") {
+TEST_CASE("reshape infers a missing dimension") {
   Session session;
   LayerContext context{.graph = session.graph()};
   const Value x = session.graph().Placeholder(DType::kFloat, Shape{kUnknownDim, 12}, "x");
@@ -163,7 +163,7 @@ TEST_CASE("reshape works out a missing dimension") {
                        Error);
 }
 
-TEST_CASE("transpose moves the batch too") {
+TEST_CASE("transpose also moves the batch") {
   Session session;
   LayerContext context{.graph = session.graph()};
   const Value x = session.graph().Placeholder(DType::kFloat, Shape{4, 5, 3, kUnknownDim}, "x");
@@ -184,7 +184,7 @@ TEST_CASE("a penalty below 0 is refused") {
                        "l1 is -1, expected at least 0", Error);
 }
 
-TEST_CASE("a layer that does not fit its input says so at its place") {
+TEST_CASE("a layer that does not fit its input reports that at its place") {
   Session session;
   LayerContext context{.graph = session.graph()};
   const Value flat = session.graph().Placeholder(DType::kFloat, Shape{kUnknownDim, 784}, "x");
@@ -376,7 +376,8 @@ TEST_CASE("moving averages follow the mean of the replicas' statistics") {
 
 // ---- frozen variables, regularisers, precision --------------------------------------------------
 
-TEST_CASE("what `trainable` does not match is frozen, batch norm in inference mode") {
+TEST_CASE(
+    "variables that `trainable` does not match are frozen, with batch norm in inference mode") {
   Session session;
   LayerContext context{
       .graph = session.graph(), .training = true, .trainable = NamePatterns({"dense_1"})};

@@ -53,7 +53,7 @@ TEST_CASE("reductions divide by what TensorFlow divides by") {
   CHECK(Reduced("sum_over_batch_size", false, false) == 28);
 }
 
-TEST_CASE("padding counts neither above nor below the line") {
+TEST_CASE("padding counts neither in the numerator nor in the denominator") {
   CHECK(Reduced("SUM", false, true) == 12);
   CHECK(Reduced("SUM_OVER_BATCH_SIZE", false, true) == 4);
   CHECK(Reduced("MEAN", false, true) == 4);

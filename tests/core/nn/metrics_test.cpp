@@ -60,7 +60,7 @@ MetricOps Baseline(Graph& graph, Value /*predictions*/, Value labels, Value weig
   return AccuracyBaseline(graph, "baseline", labels, weights);
 }
 
-TEST_CASE("a mean weighs examples, and is the same for every batch size") {
+TEST_CASE("a mean weights examples, and does not depend on the batch size") {
   CHECK(Streamed(8, false, Mean) == doctest::Approx(3.62 / 8));
   CHECK(Streamed(8, true, Mean) == doctest::Approx(4.24 / 9.5));
   for (const int64_t batch : {1, 2, 3, 5}) {
@@ -122,7 +122,7 @@ TEST_CASE("areas may be summed from below, from above, or as tf.compat.v1 does")
   CHECK(Streamed(8, true, AucBy<kPr, kTrapezoidal>) == doctest::Approx(0.5991589).epsilon(1e-6));
 }
 
-TEST_CASE("of a matrix every element is an example, weighed by its row") {
+TEST_CASE("every element of a matrix is an example with the weight of its row") {
   const std::vector<float> doubled = {0.1F, 0.4F, 0.35F, 0.8F};
   Session session;
   const auto area = [&](const std::string& name, const Shape& shape, const Shape& weights) {
@@ -146,7 +146,7 @@ MetricOps Cell(Graph& graph, Value predictions, Value labels, Value weights) {
   return ConfusionMetric(graph, "cell", cell, predictions, labels, weights, 0.45);
 }
 
-TEST_CASE("what is right and wrong at a threshold is counted by weight") {
+TEST_CASE("right and wrong predictions at a threshold are counted by weight") {
   using enum ConfusionCell;
   CHECK(Streamed(3, true, Cell<kTruePositives>) == 3.5F);
   CHECK(Streamed(3, true, Cell<kTrueNegatives>) == 4);
@@ -193,7 +193,7 @@ MetricOps Best(Graph& graph, Value predictions, Value labels, Value weights) {
   return TradeoffMetric(graph, "best", tradeoff, predictions, labels, weights, percent / 100.0);
 }
 
-TEST_CASE("the best of one measure is found where the other is good enough") {
+TEST_CASE("the best value of one rate is found where the other is high enough") {
   using enum Tradeoff;
   CHECK(Streamed(3, true, Best<kSensitivityAtSpecificity, 60>) ==
         doctest::Approx(0.7777777910232544));
@@ -221,7 +221,7 @@ TEST_CASE("precision and recall take what exceeds the threshold as positive") {
   CHECK(Streamed(3, true, Recall) == Streamed(8, true, Recall));
 }
 
-TEST_CASE("the baseline is what one class for all would reach") {
+TEST_CASE("the baseline is the accuracy of always predicting one class") {
   CHECK(Streamed(3, false, Baseline) == doctest::Approx(0.5));
   CHECK(Streamed(3, true, Baseline) == doctest::Approx(5.0 / 9.5));
 }
@@ -235,7 +235,7 @@ TEST_CASE("a metric without weight is 0") {
   CHECK(session.Float(metric.value) == 0);
 }
 
-TEST_CASE("among equal scores the first class stands ahead") {
+TEST_CASE("of equal scores the first class wins") {
   Session session;
   const Value scores = session.Const({3, 4}, {1, 3, 3, 0, 1, 3, 3, 0, 1, 3, 3, 0});
   const Value labels = session.Ints({3, 1}, {1, 2, 0});
@@ -244,7 +244,7 @@ TEST_CASE("among equal scores the first class stands ahead") {
   CHECK(session.Floats(InTopK(scores, labels, 3)) == std::vector<float>{1, 1, 1});
 }
 
-TEST_CASE("metrics keep their sums in local variables, which no checkpoint has") {
+TEST_CASE("metrics keep their sums in local variables, which checkpoints do not contain") {
   Session session;
   (void)MeanMetric(session.graph(), "accuracy", session.Const({1, 1}, {1}), {});
   REQUIRE(session.graph().FindVariable("accuracy/total") != nullptr);
@@ -258,7 +258,7 @@ MetricOps Nearest(Graph& graph, Value predictions, Value labels, Value weights) 
                                percent / 100.0);
 }
 
-TEST_CASE("one rate is read where the other is nearest, as tf.metrics does") {
+TEST_CASE("one rate is read where the other is nearest, as in tf.metrics") {
   using enum Tradeoff;
   CHECK(Streamed(8, false, Nearest<kSensitivityAtSpecificity, 50>) == doctest::Approx(1));
   CHECK(Streamed(8, false, Nearest<kSensitivityAtSpecificity, 75>) == doctest::Approx(0.75));

@@ -38,7 +38,8 @@ TEST_CASE("a multi-label head evaluates as tf.estimator's does") {
   CHECK(result.metrics.at("auc_precision_recall") == doctest::Approx(0.7689).epsilon(1e-3));
 }
 
-TEST_CASE("a head with label_scaling learns scaled labels, and gives all else in their own unit") {
+TEST_CASE(
+    "a head with label_scaling learns scaled labels, and reports all else in the labels' unit") {
   Session session;
   const HeadInputs inputs = {.logits = session.Const({2, 1}, {0.5F, -1}),
                              .labels = session.Const({2, 1}, {120, 100})};
@@ -71,7 +72,7 @@ TEST_CASE("a weight counts for all classes of its example") {
   CHECK(result.metrics.at("recall/positive_threshold_0.5") == doctest::Approx(3.0 / 7));
 }
 
-TEST_CASE("classes have metrics of their own, by number or by word") {
+TEST_CASE("classes have their own metrics, by number or by word") {
   Session numbers;
   const Evaluated by_number = Evaluate(
       numbers, MultiLabelHead{.n_classes = 2, .classes_for_class_based_metrics = {int64_t{1}}},
@@ -137,7 +138,7 @@ TEST_CASE("padding has no part in multi-label loss and metrics") {
   CHECK(result.metrics.at("accuracy/positive_threshold_0.5") == doctest::Approx(0.25));
 }
 
-TEST_CASE("what does not fit a multi-label head is refused in TensorFlow's words") {
+TEST_CASE("invalid inputs of a multi-label head are refused in TensorFlow's words") {
   Session session;
   const HeadInputs inputs = Pair(session);
   CHECK(MessageOf(session, MultiLabelHead{.n_classes = 1}, inputs) ==
@@ -176,7 +177,7 @@ TEST_CASE("what does not fit a multi-label head is refused in TensorFlow's words
         "label is 2: labels must be an integer indicator Tensor with values in [0, 1]");
 }
 
-TEST_CASE("an inverse link makes predictions of logits, and leaves the loss to the logits") {
+TEST_CASE("an inverse link turns logits into predictions, and the loss reads the logits") {
   Session session;
   const HeadInputs inputs{.logits = session.Const({2, 1}, {0, 1}),
                           .labels = session.Const({2}, {1, 3})};
@@ -251,7 +252,7 @@ TEST_CASE("a job's metrics read what the head has") {
         "metric 'mean' needs a head with these values");
 }
 
-TEST_CASE("a head's name is behind its metrics and before its ops") {
+TEST_CASE("a head's name comes after its metrics and before its ops") {
   Session session;
   const HeadInputs inputs = Pair(session);
   const MultiLabelHead head{.n_classes = 2, .thresholds = {0.25}, .name = "tags"};

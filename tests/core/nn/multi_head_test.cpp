@@ -71,7 +71,7 @@ TEST_CASE("the loss is the weighted sum of the heads' and each metric has its he
   }
 }
 
-TEST_CASE("predictions and signatures of several heads") {
+TEST_CASE("several heads have predictions and signatures") {
   Session session;
   HeadInputs inputs = Batch(session);
   inputs.labels = {};
@@ -120,7 +120,7 @@ TEST_CASE("padding counts in no head's loss") {
   }
 }
 
-TEST_CASE("heads that do not go together, and labels and logits that do not fit them") {
+TEST_CASE("heads that cannot be combined, and labels and logits that do not fit, are refused") {
   Session session;
   const HeadInputs inputs = Batch(session);
   CHECK(MessageOf(session, MultiHead{}, inputs) == "Must specify heads. Given: []");
@@ -165,7 +165,7 @@ TEST_CASE("a single head takes no dict of labels") {
         "labels must be one tensor. Given: a dict of a");
 }
 
-TEST_CASE("ranges of labels and weight columns of several heads") {
+TEST_CASE("several heads have label ranges and weight columns") {
   const Labels<LabelRange> ranges = LabelRangesOf(Three());
   CHECK(ranges.names() == Texts{"clicks", "kind"});
   CHECK(ranges.Find("kind")->vocabulary.size() == 3);

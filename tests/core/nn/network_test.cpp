@@ -43,7 +43,7 @@ Dense Twos(const std::string& name, const LayerInputs& inputs) {
           .place = {"job.yaml", 7, 1}};
 }
 
-TEST_CASE("layers take inputs and layers above them by name, and else the one before") {
+TEST_CASE("layers take inputs and earlier layers by name, or otherwise the one before") {
   Fixture f;
   CHECK(f.Last({Rescaling{.scale = 2.0, .name = "twice", .inputs = "a"},
                 Rescaling{.scale = 10.0, .name = "more"},
@@ -73,7 +73,7 @@ TEST_CASE("a layer that is called twice has one set of variables, and one penalt
   CHECK(f.session.graph().FindNode("encoder_1/MatMul") != nullptr);
 }
 
-TEST_CASE("a model that is a layer: names of its own, frozen or not, called twice") {
+TEST_CASE("a nested model has its own names, may be frozen, and may be called twice") {
   Fixture f;
   const NestedModel base{.layers = {Twos("dense", ""), BatchNormalization{},
                                     Rescaling{.scale = 1.0, .name = "features"}},
@@ -108,7 +108,7 @@ TEST_CASE("training: false keeps a model in inference mode, while its variables 
   CHECK(f.context.training);
 }
 
-TEST_CASE("names that are not there, or stand twice, are refused at the layer's place") {
+TEST_CASE("unknown and repeated names are refused at the layer's place") {
   Fixture f;
   CHECK(f.Message({Twos("x", "c")}) ==
         "7: no input and no earlier layer is called 'c' (there are: a, b)");

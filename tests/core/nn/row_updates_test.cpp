@@ -145,7 +145,7 @@ TEST_CASE("every optimizer of Keras has row 0 where an example has no id") {
   }
 }
 
-TEST_CASE("a gradient made dense, as on a TPU, does not tell row 0 from the others") {
+TEST_CASE("a dense gradient, as on a TPU, does not distinguish row 0 from other rows") {
   LookedUp rows(Momentum(), {kWithGaps[1]}, SumOfMeans, /*dense=*/true);
   CHECK(rows["w"][0] == 1);
   CHECK(rows["w"][4] == 5);

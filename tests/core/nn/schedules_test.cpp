@@ -51,7 +51,7 @@ TEST_CASE("a formula is of the step and the epoch") {
   CHECK(Near(RatesAt(Formula{"global_step // 3"}, {0, 7}), {0, 2}));
 }
 
-TEST_CASE("a formula that is no rate is refused") {
+TEST_CASE("a formula that does not give a rate is refused") {
   CHECK(MessageOf(Formula{"0.1 * steps"}) == "there is no 'steps'");
   CHECK(MessageOf(Formula{"0.1 * epoch"}) == "there is no 'epoch'");
   CHECK(MessageOf(Formula{"stack([step, step])"}) ==
@@ -144,7 +144,7 @@ TEST_CASE("a linear warm-up ends where the unshifted schedule takes over") {
   CHECK(Near(RatesAt(schedule, {0, 1, 2, 3, 4, 6, 7}), {0.2, 0.25, 0.3, 0.35, 0.4, 0.4, 0.1}));
 }
 
-TEST_CASE("a warm-up in epochs has their slope, though they are not whole steps") {
+TEST_CASE("a warm-up in epochs uses them unrounded") {
   const ConstantRate schedule{.learning_rate = 0.4,
                               .warmup = LinearWarmup{.warmup_steps = {5, Period::Unit::kEpochs}}};
   // ImageNet in batches of 1024, as TensorFlow's TPU models have it.
@@ -175,7 +175,7 @@ TEST_CASE("a constant warm-up holds its rate") {
   CHECK(Near(RatesAt(schedule, {0, 1, 2, 3}), {0.5, 0.5, 1, 1}));
 }
 
-TEST_CASE("epochs become steps") {
+TEST_CASE("epochs are converted to steps") {
   const Period epochs{.value = 1.5, .unit = Period::Unit::kEpochs};
   CHECK(StepsOf(epochs, 10.0, "decay_steps") == 15);
   CHECK(Near(RatesAt(PiecewiseConstant{.boundaries = {epochs}, .values = {1, 2}}, {15, 16}, 10.0),
@@ -184,7 +184,7 @@ TEST_CASE("epochs become steps") {
         "a boundary is 1.5ep, but the number of steps in an epoch is not known");
 }
 
-TEST_CASE("a schedule that cannot be is refused") {
+TEST_CASE("an invalid schedule is refused") {
   CHECK(MessageOf(PiecewiseConstant{.boundaries = {{1}}, .values = {1}}) ==
         "1 boundaries and 1 values");
   CHECK(MessageOf(PiecewiseConstant{.boundaries = {{5}, {5}}, .values = {1, 2, 3}}) ==
@@ -196,7 +196,7 @@ TEST_CASE("a schedule that cannot be is refused") {
         "decay_steps is a time, 90s; expected steps or epochs");
 }
 
-TEST_CASE("a schedule's error has the place where it stands") {
+TEST_CASE("a schedule's error has its place in the job") {
   Session session;
   const LearningRate rate = PiecewiseConstant{
       .boundaries = {}, .values = {}, .place = {.file = "job.yaml", .line = 7, .column = 3}};

@@ -139,7 +139,7 @@ std::vector<float> Untouched(const std::vector<float>& table) {
   return {table[0], table[1], table[4], table[5]};
 }
 
-TEST_CASE("two steps by each optimizer are the written ones, and leave other rows as they are") {
+TEST_CASE("two steps of each optimizer match the recorded ones, and leave other rows unchanged") {
   const std::map<std::string, std::vector<double>> golden = GoldenSteps();
   const std::map<std::string, TableOptimizer> cases = Cases();
   CHECK(golden.size() == 2 * cases.size());
@@ -161,7 +161,7 @@ TEST_CASE("two steps by each optimizer are the written ones, and leave other row
   }
 }
 
-TEST_CASE("slots lie beside their table under TensorFlow's names") {
+TEST_CASE("slots have TensorFlow's names beside their table") {
   const auto names = [](const TableOptimizer& optimizer) {
     std::vector<std::string> slots;
     for (const std::string& name : Trainee(optimizer).Names()) {
@@ -201,7 +201,7 @@ TEST_CASE("Ftrl with its linear slot times the rate ends at the same weights") {
   CHECK(std::isfinite(still["t"][2]));
 }
 
-TEST_CASE("Adam that is not lazy goes on with rows that a step does not look up") {
+TEST_CASE("Adam that is not lazy also updates rows that a step does not look up") {
   const Lookups only_row_1 = {{1, 1, 1}, {.5F, -1, 0, 0, 1, 2}};
   AdamParameters adam{.learning_rate = .1};
   Trainee lazy(adam);
@@ -277,7 +277,7 @@ TEST_CASE("the sum over replicas moves the rows that some replica looked up") {
 
 // The bits of CrossReplicaSum over whole tensors: 2e8 + (6 + 6), where one replica behind the other
 // would make (2e8 + 6) + 6 = 2e8.
-TEST_CASE("a row's gradients are added in the tree over replicas, those that are there") {
+TEST_CASE("a row's gradients are added in the tree over the replicas that have it") {
   std::vector<Lookups> of_replicas;
   for (const float x : {1e8F, 1.0F, 3.0F, 3.0F, 0.0F})
     of_replicas.push_back({{0, 2, 0}, {x, 1, x}});
@@ -288,7 +288,8 @@ TEST_CASE("a row's gradients are added in the tree over replicas, those that are
   CHECK(table["t"] == std::vector<float>{-200000016, -2, -5, 0});
 }
 
-TEST_CASE("the multiplier is of the tables' gradients alone, by the step before it is counted") {
+TEST_CASE(
+    "the multiplier applies only to the tables' gradients, at the step before it is counted") {
   const StochasticGradientDescentParameters sgd{.learning_rate = .1};
   const Formula multiplier{"(global_step + 1) * 3"};
   Trainee plain(sgd);
@@ -324,7 +325,7 @@ TEST_CASE("pipelined, a step's gradients move the table at the end of the next s
   }
 }
 
-TEST_CASE("what waits moves the table at the rate of its own step") {
+TEST_CASE("pending gradients update the table at the rate of their own step") {
   const StochasticGradientDescentParameters sgd{.learning_rate = .1};
   const Formula rate{"1 + step"};
   Trainee table(sgd, std::vector<float>(8, 0), 2, 2,
@@ -335,7 +336,7 @@ TEST_CASE("what waits moves the table at the rate of its own step") {
   }
 }
 
-TEST_CASE("a table's own rate goes over its optimizer's") {
+TEST_CASE("a table's own rate takes precedence over its optimizer's") {
   const StochasticGradientDescentParameters sgd{.learning_rate = .1};
   Trainee plain(sgd, std::vector<float>(8, 0));
   Trainee twice(sgd, std::vector<float>(8, 0), 2, 1,
@@ -414,7 +415,7 @@ TEST_CASE("an example without a value touches no row of a table") {
   CHECK(row_0(false) == .5F);
 }
 
-TEST_CASE("the first values of every example are cut out") {
+TEST_CASE("the first values of every example can be selected") {
   Session session;
   Graph& graph = session.graph();
   const Shape lists({2, 3});
@@ -428,7 +429,7 @@ TEST_CASE("the first values of every example are cut out") {
   CHECK(FirstOf(categories, 3).ids == categories.ids);
 }
 
-TEST_CASE("arguments that cannot be are refused in TensorFlow's words") {
+TEST_CASE("invalid arguments are refused in TensorFlow's words") {
   const auto refused = [](const TableOptimizer& optimizer) {
     try {
       CheckOptions(optimizer);

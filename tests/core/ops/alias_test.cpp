@@ -126,7 +126,7 @@ TEST_CASE("a device's step returns a view of a variable as the argument that it 
   }
 }
 
-TEST_CASE("what runs after the device gets a view of a variable as the step found it") {
+TEST_CASE("ops after the device get a view of a variable as the step found it") {
   for (const View& view : kViews) {
     INFO(view.op);
     Model model;

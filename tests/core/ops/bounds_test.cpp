@@ -36,7 +36,7 @@ Value Ints(Graph& graph, const std::vector<int64_t>& values) {
 }
 Value Int(Graph& graph, int64_t value) { return graph.Scalar<int64_t>(value); }
 
-TEST_CASE("a constant of no element is no axis and no number") {
+TEST_CASE("an empty constant is neither an axis nor a number") {
   CHECK(Refusal([](Graph& g) {
           g.Add("ConcatV2", {Image(g, {2}), Image(g, {2}), Ints(g, {})});
         }) == "ConcatV2 'ConcatV2': axis must be one number, found [0]");
@@ -58,7 +58,7 @@ TEST_CASE("a constant of no element is no axis and no number") {
         "UnsortedSegmentSum 'UnsortedSegmentSum': num_segments must be one number, found [0]");
 }
 
-TEST_CASE("a shape that follows from a slice without an end is not known") {
+TEST_CASE("a shape that follows from an open-ended slice is not known") {
   Graph graph(TestRegistry());
   const Value x = Image(graph, {2, 3});
   const Value none = graph.Placeholder(DType::kInt32, {kUnknownDim}, "none");
@@ -116,7 +116,7 @@ TEST_CASE("sizes that would overflow are refused") {
                           kHuge));
 }
 
-TEST_CASE("whole numbers wrap around") {
+TEST_CASE("integers wrap around") {
   Graph graph(TestRegistry());
   const auto number = [&](int32_t value) { return graph.Scalar<int32_t>(value); };
   const Value least = number(INT32_MIN);

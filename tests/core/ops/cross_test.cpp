@@ -28,7 +28,9 @@ Tensor CrossOf(const Tensor& words, const Tensor& numbers) {
   return MakeCpuBackend()->Compile(spec, {}, variables)->Run({&feeds, 1})[0].fetches[0][0];
 }
 
-TEST_CASE("crosses of lists are no rows of the batch: they are shaped before they leave the host") {
+TEST_CASE(
+    "crosses of lists are reshaped before they leave the host, since they are not rows of the "
+    "batch") {
   Graph graph(TestRegistry());
   const auto crosses = [&](int64_t width) {
     const Value x = graph.Placeholder(DType::kString, {kUnknownDim, width}, "x");

@@ -94,7 +94,7 @@ TEST_CASE("a variable takes only values and slots of its shape") {
         "the gradient of 'table' must be [3,2], found [3,3]");
 }
 
-TEST_CASE("no gradient goes through PreventGradient") {
+TEST_CASE("PreventGradient stops gradients") {
   CHECK(Refusal([](Graph& g) {
           const Value x = Input(g, {2});
           const Value y = ops::PreventGradient(x, "labels are not learned");
@@ -113,7 +113,7 @@ std::string Failure(const OpCase& op_case) {
   return "";
 }
 
-TEST_CASE("an index outside names node, index and rows") {
+TEST_CASE("an index out of range is reported with node, index and rows") {
   const OpCase gather{.inputs = {Floats({2, 1}, {1, 2}), Ints({2}, {1, 2})},
                       .build = [](Graph&, const std::vector<Value>& in) {
                         return Built{{ops::GatherV2(in[0], in[1], 0, 0, "lookup")}, {}};
@@ -141,7 +141,7 @@ OpCase OfText(const std::string& text, const std::function<Value(Value)>& build)
           }};
 }
 
-TEST_CASE("a text that is no number is refused, as TensorFlow refuses it") {
+TEST_CASE("a string that is not a number is refused, as in TensorFlow") {
   const auto number = [](DType dtype) {
     return [dtype](Value x) { return ops::StringToNumber(x, dtype, "number"); };
   };
@@ -158,7 +158,7 @@ TEST_CASE("a text that is no number is refused, as TensorFlow refuses it") {
   }
 }
 
-TEST_CASE("a part outside of a text names both, as TensorFlow does") {
+TEST_CASE("a part out of range is reported with its string, as in TensorFlow") {
   const auto part = [](int position) {
     return [position](Value x) {
       const auto number = [&](int n) { return x.graph().Constant(Ints({}, {n})); };
@@ -170,7 +170,7 @@ TEST_CASE("a part outside of a text names both, as TensorFlow does") {
   CHECK(Failure(OfText("a", part(-2))) == "Substr 'part': position -2 is out of range for 'a'");
 }
 
-TEST_CASE("patterns, units and shapes of texts are checked when the graph is built") {
+TEST_CASE("patterns, units and shapes of strings are checked when the graph is built") {
   const auto refused = [](const std::function<Value(Value)>& build) {
     return Refusal([&](Graph& g) { build(Input(g, {2}, DType::kString)); });
   };
@@ -216,7 +216,7 @@ TEST_CASE("an attribute outside its domain is refused with the legal values") {
         }).starts_with("Cast 'Cast': string is not a type for DstT; it takes "));
 }
 
-TEST_CASE("a handle or a node without outputs is fetched by nobody") {
+TEST_CASE("a handle, and a node without outputs, cannot be fetched") {
   const auto fetched = [](const std::function<Value(Graph&)>& build) {
     return Refusal([&](Graph& g) {
       const Value y = build(g);
@@ -235,7 +235,7 @@ TEST_CASE("a handle or a node without outputs is fetched by nobody") {
         }) == "Unpack 'Unpack' gives no tensor, which is no result");
 }
 
-TEST_CASE("a size that no machine holds is refused at its node before memory is taken") {
+TEST_CASE("a size that does not fit into memory is refused at its node before allocation") {
   const auto refused = [](const std::function<Value(Graph&)>& build) {
     return Refusal([&](Graph& g) {
       const Value y = build(g);
@@ -295,7 +295,7 @@ TEST_CASE("a list of inputs has the types that its attribute lists") {
         "SparseCross 'SparseCross': input 0 'dense_inputs' is float32 ('x'), expected string");
 }
 
-TEST_CASE("the gradient of a slice fits what the slice picks") {
+TEST_CASE("the gradient of a slice fits the slice") {
   const auto slice_grad = [](int64_t size, const std::vector<int32_t>& strides) {
     return Refusal([&](Graph& g) {
       const auto ints = [&](const std::vector<int32_t>& v) {

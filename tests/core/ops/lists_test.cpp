@@ -61,7 +61,7 @@ std::vector<Value> Parse(Value x) {
       {{"ids", DType::kInt64}, {"weights", DType::kFloat}, {"words", DType::kString}});
 }
 
-TEST_CASE("lists are filled up to the longest of the batch, each with its own filling") {
+TEST_CASE("lists are padded to the longest of the batch, each with its own value") {
   const Parsed parsed = RunOn(ThreeExamples(), Parse);
   CHECK(SameBits(parsed.values[0], Longs({3}, {1, 2, 3})));
   CHECK(SameBits(parsed.values[1], Longs({3, 2}, {3, 4, 5, -1, -1, -1})));
@@ -71,7 +71,7 @@ TEST_CASE("lists are filled up to the longest of the batch, each with its own fi
   CHECK(parsed.shapes[1].Text() == "[3,2]");
 }
 
-TEST_CASE("what reads lists gets their size") {
+TEST_CASE("ops that read lists get their size") {
   const Parsed parsed = RunOn(ThreeExamples(), [](Value x) {
     return std::vector<Value>{ops::StringToHashBucketFast(Parse(x)[3], 1000)};
   });
@@ -83,7 +83,7 @@ TEST_CASE("a batch without a value of a list has none") {
   CHECK(RunOn(examples, Parse).values[1].shape().Text() == "[1,0]");
 }
 
-TEST_CASE("the op of older graphs gives the same places and values") {
+TEST_CASE("the op of older graphs gives the same positions and values") {
   const Parsed parsed = RunOn(ThreeExamples(), [](Value x) {
     Graph& graph = x.graph();
     const Value none = graph.Constant(Tensor(DType::kString, {0}));

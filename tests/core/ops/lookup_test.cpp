@@ -81,7 +81,7 @@ TEST_CASE("of a line only the \\r that ends it is left out") {
   CHECK(SameBits(last, Tensor::Of<int64_t>({2}, {1, -1})));
 }
 
-TEST_CASE("a file's columns are keys and values, behind what is left out") {
+TEST_CASE("a file's columns are keys and values, after skipped lines") {
   FileTable file("head\nb,7\nc,8\nx,9\n");
   const Tensor found = Run(file.Find({{"key_index", int64_t{0}},
                                       {"value_index", int64_t{1}},
@@ -91,14 +91,14 @@ TEST_CASE("a file's columns are keys and values, behind what is left out") {
   CHECK(SameBits(found, Tensor::Of<int64_t>({2}, {7, -1})));
 }
 
-TEST_CASE("a tab is between columns unless said otherwise") {
+TEST_CASE("columns are separated by tabs by default") {
   FileTable file("a\talpha\nb\tbeta\n");
   const Tensor found =
       Run(file.Find({{"key_index", int64_t{0}}, {"value_index", int64_t{1}}}, DType::kString));
   CHECK(SameBits(found, Texts({"beta", "none"})));
 }
 
-TEST_CASE("a file that is not as described is refused by its line") {
+TEST_CASE("an error names the line that does not fit") {
   FileTable file("a\t1\nb\n");
   const auto refusal = [&](Attrs attrs) {
     const std::string message = Refusal(file.Find(std::move(attrs)), Code::kData);
@@ -171,7 +171,7 @@ TEST_CASE("tables of one content share a name, others do not") {
   CHECK(name({"a", "b"}) != name({"a", "b", ""}));
 }
 
-TEST_CASE("what labels become is looked up before the device, what ids mean after it") {
+TEST_CASE("labels are looked up before the device, ids after it") {
   Graph graph(TestRegistry());
   const Value labels = graph.Placeholder(DType::kString, {kUnknownDim}, "labels");
   const Value ids =

@@ -114,7 +114,7 @@ TEST_CASE("statistics of other channels than the image's are named") {
         }) == "FusedBatchNormV3 'FusedBatchNormV3': the image has 3 channels, scale is [4]");
 }
 
-TEST_CASE("a gradient that is not differentiated again says so") {
+TEST_CASE("a gradient that cannot be differentiated again says so") {
   CHECK(Refusal({{2, 4, 4, 1}, {2, 2, 2, 1}}, [](const std::vector<Value>& in) {
           const Value y = ops::MaxPool(in[0]);
           const Value dx = ops::MaxPoolGrad(in[0], y, in[1], {}, "dx");

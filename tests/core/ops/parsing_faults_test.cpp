@@ -66,14 +66,14 @@ TEST_CASE("an example that lacks a feature, or has another kind or number of val
   CHECK(Refusal({Ints("label", {1})}, Code::kData, Label) == "");
 }
 
-TEST_CASE("a program that parses lists is for the examples that it is compiled for") {
+TEST_CASE("a program that parses lists is valid for the examples that it is compiled for") {
   const auto sparse = [](Value x) { return ops::ParseExample(x, {}, {{"ids", DType::kInt64}})[0]; };
   CHECK(Refusal({""}, Code::kUsage, sparse) ==
         "ParseExampleV2 'ParseExample/ParseExampleV2': the sizes of sparse features "
         "(VarLenFeature) follow from the examples");
 }
 
-TEST_CASE("places that are outside, repeated or out of order are refused") {
+TEST_CASE("positions that are out of range, repeated or out of order are refused") {
   const auto scatter = [](const std::vector<int64_t>& places) {
     return [places](Value x) {
       Graph& graph = x.graph();
@@ -104,7 +104,7 @@ TEST_CASE("raw bytes fill the shape that follows, whatever the batch") {
         "DecodeRaw 'DecodeRaw': the number of values in a string is known only when it is read");
 }
 
-TEST_CASE("a file that is no image, or other images than are known, are refused") {
+TEST_CASE("files that are not images, or of another kind, are refused") {
   const auto run = [](const std::string& interpolation, int64_t channels) -> std::string {
     const OpCase op_case{
         .op = "MapDefun",

@@ -79,7 +79,7 @@ TEST_CASE("replicas and blocks draw slices of one tensor") {
   }
 }
 
-TEST_CASE("seed, step and name each give other numbers") {
+TEST_CASE("seed, step and name each change the numbers") {
   for (const Builder build : kBuilders) {
     const auto one = Drawn(build, {});
     CHECK(one == Drawn(build, {}));

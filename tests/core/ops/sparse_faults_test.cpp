@@ -32,7 +32,7 @@ std::string RefusalOf(const std::string& op, const std::vector<Tensor>& inputs, 
 Tensor TwoFloats() { return Floats({2}, {1, 2}); }
 Tensor TwoPlaces() { return Longs({2, 2}, {0, 1, 1, 0}); }
 
-TEST_CASE("a sparse tensor is reshaped to as many elements, none of its indices outside") {
+TEST_CASE("a sparse tensor is reshaped to as many elements, with all indices in range") {
   const auto reshape = [](const Tensor& indices, const std::vector<int64_t>& from,
                           const std::vector<int64_t>& to) {
     return RefusalOf("SparseReshape", {indices, Longs({static_cast<int64_t>(from.size())}, from),
@@ -53,7 +53,7 @@ TEST_CASE("a sparse tensor is reshaped to as many elements, none of its indices 
         "SparseReshape 'x': index -1 of axis 1 is out of range for [2,2]");
 }
 
-TEST_CASE("empty rows are filled in a dense shape that can be, with indices of its rows") {
+TEST_CASE("empty rows are filled only in a possible dense shape, with indices in range") {
   const auto fill = [](const Tensor& indices, const std::vector<int64_t>& shape) {
     return RefusalOf("SparseFillEmptyRows",
                      {indices, TwoFloats(), Longs({2}, shape), Floats({}, {0})});
@@ -82,7 +82,7 @@ TEST_CASE("a part of a sparse tensor begins and ends at 0 or above") {
         "SparseSlice 'x': axis 1 starts at -2 and has size 1; both must be at least 0");
 }
 
-TEST_CASE("segments are numbered in order, and rows of them are there") {
+TEST_CASE("segment ids are sorted, and their rows exist") {
   const Tensor rows = Floats({2, 1}, {1, 2});
   CHECK(RefusalOf("SegmentSum", {rows, Ints({2}, {1, 0})}) ==
         "SegmentSum 'x': segment id 1 is 0, after 1: ids must be sorted and start at 0");
@@ -97,7 +97,7 @@ TEST_CASE("segments are numbered in order, and rows of them are there") {
         "");  // of the op that looks rows up
 }
 
-TEST_CASE("indices of several axes, and places of stitched rows, are inside") {
+TEST_CASE("indices of several axes, and positions of stitched rows, are in range") {
   CHECK(RefusalOf("GatherNd", {Floats({2, 3}, {1, 2, 3, 4, 5, 6}), Ints({1, 2}, {0, 3})}) ==
         "GatherNd 'x': index 3 of axis 1 is out of range for [2,3]");
   CHECK(RefusalOf("ScatterNd", {Ints({1, 1}, {-1}), Floats({1}, {1}), Ints({1}, {2})}) ==

@@ -243,7 +243,7 @@ TEST_CASE("no value makes an update leave a number that is not finite") {
   CHECK(refused > 1000);
 }
 
-TEST_CASE("values at the bounds stay finite for as many steps as are not looked at") {
+TEST_CASE("values at the bounds stay finite for as many steps as are not checked") {
   for (const RegisteredOp* const op : Updates()) {
     INFO(op->def->name);
     std::mt19937 random(11);
@@ -264,7 +264,7 @@ TEST_CASE("values at the bounds stay finite for as many steps as are not looked 
   }
 }
 
-TEST_CASE("an accumulator that another update empties is looked at after each step") {
+TEST_CASE("an accumulator that another update empties is checked after each step") {
   Graph graph(TestRegistry());
   const Value guard = graph.Placeholder(DType::kFloat, {}, "guard");
   const auto variable = [&](const std::string& name) {
@@ -307,7 +307,7 @@ constexpr OpDef InverseDef(std::string_view name, const UpdateBounds* bounds) {
           .bounds = bounds};
 }
 
-TEST_CASE("the results of an op that states no bounds, or is never sure, are always looked at") {
+TEST_CASE("the results of an op that states no bounds, or is never sure, are always checked") {
   static const OpDef kInverses[] = {InverseDef("AssignInverse", nullptr),
                                     InverseDef("AssignInverseNeverSure", &kNeverSure)};
   std::vector<OpFamily> families = ops::AllOps();

@@ -39,7 +39,7 @@ std::string Refusals(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a file of either Keras becomes the same layers") {
+TEST_CASE("files of Keras 2 and 3 become the same layers") {
   const KerasJob two = KerasJobOf(KerasFile::Of("a.h5", KerasTestFile("k215_trainable.h5")));
   for (const char* const name : {"k215_nested.keras", "k39_nested.keras", "k215_config.json"}) {
     CAPTURE(name);
@@ -67,8 +67,7 @@ TEST_CASE("a file of either Keras becomes the same layers") {
   CHECK(two.inputs.front().shape == std::vector<int64_t>{4, 4, 1});
 }
 
-TEST_CASE(
-    "an argument of a layer is left out where it is the job's default, whatever Keras calls it") {
+TEST_CASE("an argument of a layer is omitted if it is the job's default, whatever Keras calls it") {
   const KerasJob job = JobOfText(Functional(R"(
       {"class_name": "Cropping2D", "name": "crop", "config": {"name": "crop", "cropping": [[0, 0], [1, 0]]},
        "inbound_nodes": [[["x", 0, 0, {}]]]},
@@ -96,7 +95,7 @@ layers:
 )");
 }
 
-TEST_CASE("a layer that only a job has is no layer of Keras") {
+TEST_CASE("a layer that only jobs have is not a Keras layer") {
   for (const char* const name : {"Reverse", "DotInteraction", "Transpose", "conv2d"}) {
     CAPTURE(name);
     const std::string layer = fmt::format(R"({{"class_name": "{}", "name": "it",
@@ -123,7 +122,7 @@ epsilon: 1e-07
   CHECK(none.optimizer.is_null());
 }
 
-TEST_CASE("metrics are renamed by a map that has each of them") {
+TEST_CASE("metrics are renamed by a map that contains each of them") {
   const KerasFile file = KerasFile::Of("a.h5", KerasTestFile("k215_trainable.h5"));
   CHECK(KerasJobOf(file, {{"mae", "far"}}).head.at("outputs")[0].at("metrics")[0].at("name") ==
         "far");
@@ -160,7 +159,8 @@ layers:
 )");
 }
 
-TEST_CASE("an operation of Keras 3 in an .h5 file has its name alone, a layer of that class more") {
+TEST_CASE(
+    "an operation of Keras 3 in an .h5 file has only its name, a layer of that class has more") {
   const std::string x = R"({"class_name": "__keras_tensor__", "config": {"shape": [null, 4],
       "dtype": "float32", "keras_history": ["x", 0, 0]}})";
   const std::string layers = fmt::format(R"(
@@ -188,7 +188,7 @@ layers:
 )");
 }
 
-TEST_CASE("an activation that a layer does not have is layers behind it") {
+TEST_CASE("an activation that a layer does not accept becomes layers after it") {
   const std::string dense =
       R"({"class_name": "Dense", "name": "d", "inbound_nodes": [[["x", 0, 0, {}]]],
       "config": {"name": "d", "units": 2, "activation": "ACT"}})";
@@ -261,7 +261,7 @@ layers:
 )");
 }
 
-TEST_CASE("what cannot be in a job is refused by layer, class and place, all of it") {
+TEST_CASE("parts that a job cannot express are all refused with layer, class and place") {
   const std::string all = Refusals(Functional(R"(
       {"class_name": "Lambda", "name": "l", "config": {"name": "l"}, "inbound_nodes": [[["x", 0, 0, {}]]]},
       {"class_name": "Conv2D", "name": "c", "config": {"name": "c", "filters": 1, "kernel_size": [1, 1],
@@ -385,7 +385,7 @@ TEST_CASE("a schedule keeps its warm-up") {
         "here: \"square\"\n");
 }
 
-TEST_CASE("what compile says that a head or an optimizer cannot be is refused by name") {
+TEST_CASE("compile arguments that a head or an optimizer cannot express are refused by name") {
   const KerasJob job = CompiledJob(
       R"({"loss": {"class_name": "MeanSquaredError", "config": {"name": "l", "reduction": "none"}},
           "optimizer": {"class_name": "Adam", "config": {"name": "adam", "amsgrad": true}},
@@ -418,7 +418,7 @@ outputs: [{name: a, loss: mse, loss_weight: 2, metrics: [{fn: mse, name: a_mse}]
         "model.json: compile: loss: the model has no output 'c'\n");
 }
 
-TEST_CASE("what is exported of a compiled model is read back with the same options") {
+TEST_CASE("an exported compiled model is read back with the same options") {
   nn::KerasHead head;
   head.outputs.push_back(
       {.name = "o0",

@@ -19,7 +19,7 @@ KerasArchive SmallArchive() {
                       {"layers/dense_1", {Tensor::Of<float>({1, 1}, {7})}}}};
 }
 
-TEST_CASE("an archive that was written is read back") {
+TEST_CASE("a written archive is read back") {
   const KerasFile keras = KerasFile::Of("net.keras", KerasArchiveBytes(SmallArchive()));
   CHECK(keras.kind() == KerasFileKind::kArchive);
   CHECK(keras.config()["config"]["name"] == "net");
@@ -59,7 +59,7 @@ TEST_CASE("groups of more than one table and of more than one tree node are writ
   }
 }
 
-TEST_CASE("every type of number is written and read as it is, bfloat16 as float32") {
+TEST_CASE("every type of number is written and read unchanged, bfloat16 as float32") {
   const auto round_trip = [](const Tensor& tensor) {
     Hdf5Writer writer;
     writer.AddDataset("x", tensor);

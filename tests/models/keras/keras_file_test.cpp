@@ -61,7 +61,7 @@ std::string ErrorText(const std::string& name, const std::string& bytes) {
   return "nothing was thrown";
 }
 
-TEST_CASE("weights by layer are what h5py finds") {
+TEST_CASE("weights by layer match those of h5py") {
   for (const std::string file :
        {"k212_denses.h5", "k215_trainable.h5", "k215_frozen.h5", "k215_by_layer.h5",
         "k215_normalized.h5", "k39_nested.h5", "k39_packed.h5"}) {
@@ -78,7 +78,7 @@ TEST_CASE("weights by layer are what h5py finds") {
   }
 }
 
-TEST_CASE("weights by object are what h5py finds") {
+TEST_CASE("weights by object match those of h5py") {
   for (const std::string file :
        {"k212_denses.keras", "k215_nested.keras", "k215_by_object.weights.h5", "k39_nested.keras",
         "k39_by_object.weights.h5", "k39_bfloat16.keras", "k39_tracked.weights.h5",
@@ -97,7 +97,7 @@ KerasJson ConfigOf(const KerasFile& file, const std::string& name) {
   return nullptr;
 }
 
-TEST_CASE("what layers have learned stands in the configuration") {
+TEST_CASE("learned values of layers are in the configuration") {
   for (const std::string file : {"k215_tabular.keras", "k39_tabular.keras"}) {
     const KerasFile keras = Read(file);
     CHECK(ConfigOf(keras, "words")["vocabulary"] ==
@@ -108,7 +108,7 @@ TEST_CASE("what layers have learned stands in the configuration") {
   }
 }
 
-TEST_CASE("a vocabulary of integers that has others is told with its line") {
+TEST_CASE("an error names the line of a vocabulary of integers that is not an integer") {
   const std::string bytes = KerasTestFile("k215_tabular.keras");
   const ZipReader archive("m", bytes, nullptr);
   std::vector<std::pair<std::string, std::string_view>> members;
@@ -120,7 +120,7 @@ TEST_CASE("a vocabulary of integers that has others is told with its line") {
         "m: assets/layers/integer_lookup/vocabulary.txt: line 3 is 'seven', expected an integer");
 }
 
-TEST_CASE("a file is known by its content") {
+TEST_CASE("a file is recognized by its content") {
   const auto kind = [](const std::string& file) {
     const KerasFile keras = KerasFile::Of("model", KerasTestFile(file));
     CHECK(keras.has_weights() == (keras.kind() != KerasFileKind::kConfig));
@@ -216,7 +216,7 @@ TEST_CASE("the optimizer's variables are found in their order") {
   CHECK(StartsWith(optimizer.weights[1].name(), "Adam/m/"));
 }
 
-TEST_CASE("bfloat16 is read as float32, a counter as it is") {
+TEST_CASE("bfloat16 is read as float32, a counter unchanged") {
   const KerasFile bfloat16 = Read("k39_bfloat16.keras");
   CHECK(bfloat16.root().layers.at("dense")[0].weights[0].dtype() == DType::kFloat);
   const KerasFile normalized = Read("k215_normalized.h5");
@@ -233,7 +233,7 @@ TEST_CASE("a file on disk is the same as its bytes") {
   CHECK(KerasFile::Open(path).config_place() == path + ": config.json");
 }
 
-TEST_CASE("what is no file of Keras, or a cut one, is told so") {
+TEST_CASE("files that are not from Keras, or are cut, are refused") {
   CHECK(ErrorText("m", "") == "m: is not a Keras file");
   CHECK(ErrorText("m", "[1]") == "m: is not a Keras file");
   CHECK(ErrorText("m", "{\"a\": 1}") ==
@@ -246,7 +246,7 @@ TEST_CASE("what is no file of Keras, or a cut one, is told so") {
         "m.keras: cut: the end of the archive is missing");
 }
 
-TEST_CASE("a weight that an attribute names and the file lacks is told with its layer") {
+TEST_CASE("an error names the layer of a weight that an attribute names and the file lacks") {
   std::string bytes = KerasTestFile("k215_by_layer.h5");
   // The second time is the link's name; the first one, in the attribute, stays.
   const size_t first = bytes.find("kernel:0");
@@ -273,7 +273,7 @@ TEST_CASE("Python's numbers and escapes are read as Python means them") {
   CHECK(json["a"] == "\xC3\xA9\xF0\x9F\x98\x80\n");
 }
 
-TEST_CASE("JSON that is too deep, cut or of one key twice is refused at its place") {
+TEST_CASE("JSON that is too deep, cut or repeats a key is refused at its place") {
   const auto fault = [](const std::string& text) -> std::string {
     try {
       static_cast<void>(ParseKerasJson(text, "t"));
@@ -291,7 +291,7 @@ TEST_CASE("JSON that is too deep, cut or of one key twice is refused at its plac
   CHECK(fault("nul") == "t: character 1: a value is expected");
 }
 
-TEST_CASE("classes have their names in snake case") {
+TEST_CASE("class names are converted to snake case") {
   CHECK(KerasSnakeCase("Conv2D") == "conv2d");
   CHECK(KerasSnakeCase("Conv2DTranspose") == "conv2d_transpose");
   CHECK(KerasSnakeCase("ReLU") == "re_lu");

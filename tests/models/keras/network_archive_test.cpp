@@ -41,7 +41,7 @@ const KerasVariables& ObjectAt(const KerasArchive& archive, const std::string& p
   return archive.objects.front();
 }
 
-TEST_CASE("layers, their calls and their variables are Keras'") {
+TEST_CASE("layers, their calls and their variables match those of Keras") {
   const KerasArchive archive =
       ArchiveOf({nn::Conv2D{.filters = 2, .kernel_size = 3, .padding = "SAME", .name = "stem/c"},
                  nn::BatchNormalization{.name = "bn"}, nn::ReLU{.max_value = 6.0, .name = "a"},
@@ -110,7 +110,7 @@ TEST_CASE("objects are numbered in the order of model.layers, the deepest first"
   CHECK(archive.config["config"]["layers"][3]["name"] == "long_2");
 }
 
-TEST_CASE("a model that is a layer is written out, in inference mode where it is that") {
+TEST_CASE("a nested model is flattened, in inference mode if it is") {
   const KerasArchive archive = ArchiveOf(
       {nn::BatchNormalization{.name = "bn"},
        nn::NestedModel{.layers = {nn::BatchNormalization{.name = "bn_"}, nn::Flatten{}},
@@ -128,7 +128,7 @@ TEST_CASE("a model that is a layer is written out, in inference mode where it is
                              "config": {"l2": 0.5}, "registered_name": null})"));
 }
 
-TEST_CASE("what one of the two Keras lacks or has otherwise is refused") {
+TEST_CASE("layers that one Keras version lacks or computes differently are refused") {
   CHECK_THROWS_AS(std::ignore = KerasConfigOf(nn::Transpose{.perm = {0}}), Error);
   CHECK_THROWS_AS(std::ignore = KerasConfigOf(nn::ThresholdedReLU{}), Error);
   CHECK_THROWS_AS(std::ignore = KerasConfigOf(nn::Dense{.units = 1, .activation = "hard_sigmoid"}),

@@ -47,7 +47,7 @@ TEST_CASE("a checkpoint holds variables, slots and global_step under TensorFlow'
 }
 
 TEST_CASE(
-    "checkpoint_format may change from run to run, and the bytes are the uninterrupted run's") {
+    "checkpoint_format may change between runs, and the bytes are those of the uninterrupted run") {
   const auto bytes = [](const std::vector<std::string>& formats) {
     TemporaryFolder folder;
     EstimatorOptions options = Options(folder.path());
@@ -77,7 +77,7 @@ TEST_CASE("the state file names checkpoints relative to the folder, which may be
   CHECK(TrainTo(LinearModel(), Options(folder.File("b")), 7).global_step == 7);
 }
 
-TEST_CASE("a state file that comes and goes while a run is loaded is read once a load") {
+TEST_CASE("a state file that changes while a run is loaded is read once per load") {
   TemporaryFolder folder;
   TrainTo(LinearModel(), Options(folder.path()), 5);
   const std::string path = CheckpointStatePath(folder.path());
@@ -115,7 +115,7 @@ TEST_CASE("the newest keep_checkpoint_max checkpoints are kept, across runs") {
   CHECK(StepsOnDisk(folder.path()) == Steps{4, 6, 8, 10, 12, 14, 16});
 }
 
-TEST_CASE("keep_checkpoint_every_n_hours keeps one of those that would go") {
+TEST_CASE("keep_checkpoint_every_n_hours keeps a checkpoint that would otherwise be removed") {
   TemporaryFolder folder;
   Home home;
   home.clock.tick = 60;
@@ -150,7 +150,7 @@ TEST_CASE("data shards that belong to no checkpoint are removed, also without a 
   CHECK(FileExists(folder.File("model.ckpt-1.data-00000-of-00001")));
 }
 
-TEST_CASE("the run.json that another process writes stays, that of a lost one goes") {
+TEST_CASE("another process's run.json stays, and that of a lost process is removed") {
   TemporaryFolder folder;
   MakeDirectories(folder.File(".tpuest"));
   const std::string begun = folder.File(".tpuest/run.json.tmp.");
@@ -164,7 +164,7 @@ TEST_CASE("the run.json that another process writes stays, that of a lost one go
   CHECK(!FileExists(begun + std::to_string(::getpid())));
 }
 
-TEST_CASE("a checkpoint of another model is told with both shapes") {
+TEST_CASE("an error shows both shapes if a checkpoint is of another model") {
   TemporaryFolder folder;
   TrainTo(LinearModel(), Options(folder.path()), 2);
   const std::string before = ReadFile(folder.File("checkpoint"));
@@ -177,7 +177,7 @@ TEST_CASE("a checkpoint of another model is told with both shapes") {
   CHECK(ReadFile(folder.File("checkpoint")) == before);
 }
 
-TEST_CASE("variables that the checkpoint lacks are named") {
+TEST_CASE("an error names the variables that the checkpoint lacks") {
   TemporaryFolder folder;
   TrainTo(LinearModel({.with_slots = false}), Options(folder.path()), 2);
   const Error error = ErrorOf([&] { TrainTo(LinearModel(), Options(folder.path()), 4); });
@@ -185,12 +185,12 @@ TEST_CASE("variables that the checkpoint lacks are named") {
   CHECK(error.message() ==
         "model.ckpt-2: does not have 2 of the graph's 6 variables: \"dense/kernel/Momentum\", "
         "\"dense/bias/Momentum\"; was the model or its optimizer changed?");
-  SUBCASE("what only the checkpoint has is passed over") {
+  SUBCASE("values that only the checkpoint has are ignored") {
     CHECK(TrainTo(LinearModel({.with_slots = false}), Options(folder.path()), 3).global_step == 3);
   }
 }
 
-TEST_CASE("a warm start takes trainable variables and nothing else") {
+TEST_CASE("a warm start takes only trainable variables") {
   TemporaryFolder folder;
   const TrainResult old = TrainTo(LinearModel(), Options(folder.File("old")), 5);
   for (const std::string& from : {folder.File("old"), old.checkpoint}) {
@@ -213,7 +213,7 @@ TEST_CASE("a warm start takes trainable variables and nothing else") {
   }
 }
 
-TEST_CASE("a warm start is left out where model_dir has a checkpoint") {
+TEST_CASE("a warm start is skipped if model_dir has a checkpoint") {
   TemporaryFolder folder;
   TrainTo(LinearModel(), Options(folder.path()), 2);
   Home home;
@@ -223,7 +223,7 @@ TEST_CASE("a warm start is left out where model_dir has a checkpoint") {
   CHECK(!home.Logged("Warm-start"));
 }
 
-TEST_CASE("a warm start tells what does not fit") {
+TEST_CASE("a warm start reports values that do not fit") {
   TemporaryFolder folder;
   const TrainResult old = TrainTo(LinearModel(), Options(folder.File("old")), 1);
   EstimatorOptions options = Options(folder.File("new"));

@@ -79,7 +79,7 @@ std::string Write(const TemporaryFolder& folder, const std::string& name, const 
   return folder.File(name);
 }
 
-TEST_CASE("rows, columns, names and the step are taken up as tf.estimator does") {
+TEST_CASE("rows, columns, names and the step are loaded as in tf.estimator") {
   Target target;
   target.Start(Settings());
   const BundleReader started(kFolder + "started");
@@ -91,7 +91,7 @@ TEST_CASE("rows, columns, names and the step are taken up as tf.estimator does")
   CHECK(!target.home.Logged("TRAINABLE_VARIABLES"));
 }
 
-TEST_CASE("a table tells what became of each variable") {
+TEST_CASE("a table lists the outcome for each variable") {
   Target target;
   target.Start(Settings());
   CHECK(target.home.Logged("  global_step     []     loaded"));
@@ -118,7 +118,7 @@ TEST_CASE("settings are logged as Python prints them") {
       kFolder)));
 }
 
-TEST_CASE("null takes up the variables with a vocabulary alone, and a bias has columns") {
+TEST_CASE("null selects only the variables with a vocabulary, and a bias has columns") {
   Target target;
   WarmStartSettings settings = Settings();
   settings.vars_to_warm_start = std::nullopt;
@@ -130,7 +130,7 @@ TEST_CASE("null takes up the variables with a vocabulary alone, and a bias has c
   CHECK(SameBits(target.store.Get("logits/bias"), Tensor::Of<float>({5}, {5, 3, 0, 4, 0})));
 }
 
-TEST_CASE("what does not fit is an error for all of it, or skipped") {
+TEST_CASE("a value that does not fit is an error, or is skipped") {
   Target target;
   WarmStartSettings settings{.ckpt_to_initialize_from = kFolder + "old"};
   const Error error = ErrorOf([&] { target.Start(settings); });
@@ -148,7 +148,7 @@ TEST_CASE("what does not fit is an error for all of it, or skipped") {
   CHECK(target.store.Get("emb").AsDouble(0) == 5);
 }
 
-TEST_CASE("names that no variable has are told") {
+TEST_CASE("names that no variable has are errors") {
   Target target;
   WarmStartSettings settings = Settings();
   settings.var_name_to_prev_var_name["rename/kernel"] = "dense/kernel";
@@ -167,7 +167,7 @@ TEST_CASE("names that no variable has are told") {
         "'emb(' is not a regular expression: missing closing parenthesis at character 4");
 }
 
-TEST_CASE("sizes that do not fit their vocabularies are told") {
+TEST_CASE("sizes that do not fit their vocabularies are errors") {
   Target target;
   WarmStartSettings settings = Settings();
   VocabInfo& rows = settings.var_name_to_vocab_info["emb"];
@@ -198,7 +198,7 @@ TEST_CASE("sizes that do not fit their vocabularies are told") {
   CHECK(target.store.Get("renamed/kernel").AsDouble(0) == 0);  // nothing was taken up
 }
 
-TEST_CASE("a vocabulary has one word a line, each once") {
+TEST_CASE("a vocabulary has one word per line, without repetitions") {
   TemporaryFolder folder;
   const std::string words = Write(folder, "words", "a\r\nb\nc");
   CHECK(ReadVocabulary(words, -1) == Words{"a", "b", "c"});
@@ -216,7 +216,7 @@ TEST_CASE("a vocabulary has one word a line, each once") {
         }).message() == "Old ID 0 is mapped to both new ID 0 and 2, which is not supported.");
 }
 
-TEST_CASE("settings that cannot be are told before anything is read") {
+TEST_CASE("invalid settings are reported before anything is read") {
   CHECK(Validate(WarmStartFrom("run")).empty());
   CHECK(Validate(WarmStartFrom(Settings())).empty());
   CHECK(Validate(WarmStartFrom(""))[0].message ==

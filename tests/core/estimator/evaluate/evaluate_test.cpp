@@ -89,7 +89,7 @@ TEST_CASE("the newest checkpoint is evaluated, or the one that is named") {
   CHECK(Metric(first, "loss") > Metric(newest, "loss"));
   CHECK(estimator.Train(RangeInput({}), {.max_steps = 31}).global_step == 31);
 
-  SUBCASE("events stand in eval/ and eval_<name>/ at the checkpoint's step") {
+  SUBCASE("events are in eval/ and eval_<name>/ at the checkpoint's step") {
     const std::vector<EventData> events = ReadEvents(EventFiles(folder.File("eval")).at(0));
     std::vector<std::string> tags;
     for (const EventData& event : events) {
@@ -101,12 +101,12 @@ TEST_CASE("the newest checkpoint is evaluated, or the one that is named") {
     CHECK(tags == std::vector<std::string>{"average_loss", "loss", "mean_x", "checkpoint_path"});
     CHECK(EventFiles(folder.File("eval_start")).size() == 1);
   }
-  SUBCASE("metrics.jsonl has a line for each") {
+  SUBCASE("metrics.jsonl has a line for each evaluation") {
     const std::string text = ReadFile(folder.File(".tpuest/metrics.jsonl"));
     CHECK(text.find(R"({"step":30,"eval":"eval","metrics":{"average_loss":)") != std::string::npos);
     CHECK(text.find(R"({"step":0,"eval":"start",)") != std::string::npos);
   }
-  SUBCASE("one that is not there is an error") {
+  SUBCASE("a missing checkpoint is an error") {
     const Error error = ErrorOf([&] {
       (void)estimator.Evaluate(RangeInput({.repeat = 1}),
                                {.checkpoint = folder.File("model.ckpt-7")});
@@ -150,7 +150,7 @@ TEST_CASE("an empty input cannot be evaluated") {
         Code::kData);
 }
 
-TEST_CASE("a batch that does not divide by the replicas is told in TensorFlow's words") {
+TEST_CASE("a batch that does not divide evenly is refused in TensorFlow's words") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), EvalOptions(folder.path(), 4, 6), home.get());
@@ -158,7 +158,7 @@ TEST_CASE("a batch that does not divide by the replicas is told in TensorFlow's 
   CHECK(error.message() == "eval batch size 6 must be divisible by number of replicas 4");
 }
 
-TEST_CASE("names that Estimator uses itself are no metrics") {
+TEST_CASE("metrics cannot have names that Estimator uses itself") {
   TemporaryFolder folder;
   Home home;
   for (const char* const name : {"loss", "global_step"}) {

@@ -58,7 +58,7 @@ TEST_CASE("every example gives one row, in order, and padding gives none") {
   }
 }
 
-TEST_CASE("rows hold what the trained model says") {
+TEST_CASE("rows contain the trained model's predictions") {
   TemporaryFolder folder;
   Home home;
   EstimatorOptions options = PredictOptions(folder.path(), 2, 4);
@@ -78,7 +78,7 @@ TEST_CASE("rows hold what the trained model says") {
   CHECK(result.checkpoint == folder.File("model.ckpt-300"));
 }
 
-TEST_CASE("predict_keys choose, and unknown ones are told") {
+TEST_CASE("predict_keys select predictions, and unknown keys are refused") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), PredictOptions(folder.path(), 0, 2), home.get());
@@ -90,7 +90,7 @@ TEST_CASE("predict_keys choose, and unknown ones are told") {
   CHECK(error.faults()[0].key == "predict.predict_keys");
 }
 
-TEST_CASE("batches are given whole without yield_single_examples") {
+TEST_CASE("without yield_single_examples batches are returned whole") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), PredictOptions(folder.path(), 2, 4), home.get());
@@ -144,7 +144,7 @@ TEST_CASE("without a checkpoint fresh variables predict, and the log says so") {
   CHECK(home.Logged("running initialization to predict."));
 }
 
-TEST_CASE("four rows in batches of two are two batches, five are three; padding is no output") {
+TEST_CASE("four rows in batches of two are two batches, five are three; padding is not returned") {
   // Calls of a hook are batches that ran.
   class Count final : public SessionRunHook {
    public:
@@ -165,7 +165,7 @@ TEST_CASE("four rows in batches of two are two batches, five are three; padding 
   }
 }
 
-TEST_CASE("predictions that cannot be given row by row are refused, in TensorFlow's words") {
+TEST_CASE("predictions without rows are refused in TensorFlow's words") {
   TemporaryFolder folder;
   Home home;
   const auto with = [](const std::function<void(Graph&, TPUEstimatorSpec&)>& change) -> ModelFn {

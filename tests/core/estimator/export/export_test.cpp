@@ -95,7 +95,7 @@ TEST_CASE("export_to_tpu follows use_tpu and adds a second meta graph") {
         Strings{"serve tpu "});
 }
 
-TEST_CASE("all modes in one export") {
+TEST_CASE("one export contains all modes") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
@@ -118,7 +118,7 @@ TEST_CASE("all modes in one export") {
   CHECK(BundleReader(JoinPath(result.path, "variables/variables")).Has("dense/bias/Momentum"));
 }
 
-TEST_CASE("the parts of assets.extra and the text form") {
+TEST_CASE("an export has assets.extra and a text form") {
   TemporaryFolder folder;
   TrainIn(folder);
   WriteFileAtomically(folder.File("words"), "a\nb\n", false);
@@ -138,7 +138,7 @@ TEST_CASE("the parts of assets.extra and the text form") {
   CHECK(ErrorOf([&] { estimator.ExportSavedModel(args); }).code() == Code::kUsage);
 }
 
-TEST_CASE("without a trained model there is nothing to export") {
+TEST_CASE("nothing can be exported without a trained model") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
@@ -162,7 +162,7 @@ TEST_CASE("two exports of one second have two folders, the later one greater") {
         ReadFile(JoinPath(second, "saved_model.pb")));
 }
 
-TEST_CASE("verifying compares what was written with the live model") {
+TEST_CASE("verification compares the export with the live model") {
   TemporaryFolder folder;
   TrainIn(folder);
   for (const int shards : {0, 2}) {
@@ -176,7 +176,7 @@ TEST_CASE("verifying compares what was written with the live model") {
   }
 }
 
-TEST_CASE("a difference refuses the export and leaves nothing") {
+TEST_CASE("a difference refuses the export and leaves no files") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
@@ -195,7 +195,7 @@ TEST_CASE("a difference refuses the export and leaves nothing") {
   CHECK_FALSE(DirectoryExists(folder.File("export")));
 }
 
-TEST_CASE("a file that a table reads goes into assets/ and is read from there") {
+TEST_CASE("a file that a table reads is copied to assets/ and read from there") {
   TemporaryFolder folder;
   TrainIn(folder);
   WriteFileAtomically(folder.File("words"), "red\ngreen\n", false);
@@ -222,7 +222,7 @@ TEST_CASE("a file that a table reads goes into assets/ and is read from there") 
   CHECK(ReadFile(JoinPath(path, "saved_model.pb")).find(folder.path()) == std::string::npos);
 }
 
-TEST_CASE("an interrupted export leaves nothing") {
+TEST_CASE("an interrupted export leaves no files") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
@@ -283,19 +283,19 @@ std::string Keys(const Signatures& signatures) {
   return keys;
 }
 
-TEST_CASE("signatures by TensorFlow's rules") {
+TEST_CASE("signatures follow TensorFlow's rules") {
   const Home home;
   constexpr ExportKind kPredict = ExportKind::kPredict;
   constexpr ExportKind kClassify = ExportKind::kClassification;
-  SUBCASE("no export_outputs: the predictions are the default") {
+  SUBCASE("without export_outputs the predictions are the default") {
     const Exported e(home.registry, {});
     CHECK(Keys(ServingSignatures(e.spec, e.raw)) == "serving_default ");
   }
-  SUBCASE("one output under another key is the default too") {
+  SUBCASE("a single output under another key is also the default") {
     const Exported e(home.registry, {{"mine", kPredict}});
     CHECK(Keys(ServingSignatures(e.spec, e.raw)) == "mine serving_default ");
   }
-  SUBCASE("several without a default are refused") {
+  SUBCASE("several outputs without a default are refused") {
     const Exported e(home.registry, {{"a", kPredict}, {"b", kPredict}});
     const Error error = ErrorOf([&] { (void)ServingSignatures(e.spec, e.raw); });
     CHECK(error.message().starts_with("Multiple `export_outputs` were provided"));
@@ -308,7 +308,7 @@ TEST_CASE("signatures by TensorFlow's rules") {
     CHECK(parsing.included.at("predict").inputs.contains("examples"));
     CHECK(parsing.note.empty());
   }
-  SUBCASE("a raw receiver shuts it out, and predict is the default") {
+  SUBCASE("a raw receiver excludes it, and predict becomes the default") {
     const Exported e(home.registry, {{"serving_default", kClassify}, {"predict", kPredict}});
     const Signatures raw = ServingSignatures(e.spec, e.raw);
     CHECK(Keys(raw) == "predict serving_default -serving_default ");
@@ -321,7 +321,7 @@ TEST_CASE("signatures by TensorFlow's rules") {
     CHECK(loud.Logged("cannot be be served via TensorFlow Serving APIs:"));
     CHECK(loud.Logged("'serving_default' : Classification input must be a single string Tensor"));
   }
-  SUBCASE("other receivers have signatures of their own") {
+  SUBCASE("other receivers have their own signatures") {
     Exported e(home.registry, {{"serving_default", kPredict}});
     e.parsing.receiver_tensors_alternatives["raw"] = e.raw.receiver_tensors;
     CHECK(Keys(ServingSignatures(e.spec, e.parsing)) == "raw:serving_default serving_default ");
@@ -356,7 +356,7 @@ TEST_CASE("a supervised receiver takes the labels of each head by its name") {
         "Features and labels must have distinct keys. Found overlapping keys: {'x'}");
 }
 
-TEST_CASE("options of an export that cannot be") {
+TEST_CASE("invalid options of an export are refused") {
   ExportOptions options;
   CHECK(Validate(options).empty());
   CHECK(options.Modes() == std::vector<Mode>{Mode::kPredict});
@@ -375,7 +375,7 @@ TEST_CASE("options of an export that cannot be") {
         "final entry in allowed_batch_sizes must equal max_batch_size, 8; got 6");
 }
 
-TEST_CASE("an export without a receiver, or of variables that were not saved, says so") {
+TEST_CASE("an export without a receiver, or of variables that were not saved, is refused") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
@@ -398,7 +398,7 @@ TEST_CASE("an export without a receiver, or of variables that were not saved, sa
   CHECK_FALSE(DirectoryExists(folder.File("export")));
 }
 
-TEST_CASE("an export without signatures, or without a default, is warned of") {
+TEST_CASE("an export without signatures, or without a default, causes a warning") {
   const Home home;
   const Exported e(home.registry, {{"serving_default", ExportKind::kClassification}});
   Home loud;

@@ -42,7 +42,7 @@ Options OptionsNamed(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("BestExporter exports first whatever it is, then what has a smaller loss") {
+TEST_CASE("BestExporter always exports first, then every smaller loss") {
   Bench bench{BestExporterOptions()};
   CHECK(bench.Exports({{"loss", 0.5F}}));
   CHECK(!bench.Exports({{"loss", 0.6F}}));
@@ -63,7 +63,7 @@ TEST_CASE("BestExporter's first export resets the best, whatever came before it"
   CHECK(!bench.Exports({{"loss", 20.0F}}));
 }
 
-TEST_CASE("BestExporter compares as it is told") {
+TEST_CASE("BestExporter uses the given comparison") {
   BestExporterOptions options = OptionsNamed<BestExporterOptions>("best");
   options.compare = {.metric = "accuracy", .mode = "max"};
   Bench bench(options);
@@ -93,13 +93,13 @@ TEST_CASE("LatestExporter always exports and keeps the newest") {
   CHECK(bench.Kept() == std::vector<std::string>{"123456789", "1500000002", "1500000003"});
 }
 
-TEST_CASE("FinalExporter exports in the end") {
+TEST_CASE("FinalExporter exports at the end") {
   Bench bench{OptionsNamed<FinalExporterOptions>("final")};
   CHECK(!bench.Exports({{"loss", 1}}));
   CHECK(bench.Exports({{"loss", 1}}, true));
 }
 
-TEST_CASE("a new export is later than those that are there") {
+TEST_CASE("a new export is later than all existing ones") {
   TemporaryFolder folder;
   CHECK(TimeOfNewest(folder.File("none"), 1600000000) == 1600000000);
   MakeDirectories(folder.File("1700000000"));

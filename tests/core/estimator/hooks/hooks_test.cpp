@@ -66,7 +66,7 @@ Steps EventSteps(const std::string& folder, const std::string& tag) {
 
 }  // namespace
 
-TEST_CASE("StopAtStepHook ends a run at a step, or so many after its start") {
+TEST_CASE("StopAtStepHook ends a run at a step, or a number of steps after its start") {
   HookRun run;
   StopAtStepHook at_seven(std::nullopt, 7);
   run.Train({&at_seven}, 4, 100);
@@ -82,14 +82,14 @@ TEST_CASE("StopAtStepHook ends a run at a step, or so many after its start") {
         "Only one of num_steps or last_step can be specified.");
 }
 
-TEST_CASE("a CheckpointSaverHook of the user's takes the place of the run's own") {
+TEST_CASE("a user's CheckpointSaverHook replaces the run's own") {
   HookRun run;
   CheckpointSaverHook saver(std::nullopt, 3);
   run.Train({&saver}, 1, 7);
   CHECK(CheckpointSteps(run.folder.path()) == Steps{0, 3, 6, 7});
 }
 
-TEST_CASE("a NanTensorHook of the user's may let a run end without an error") {
+TEST_CASE("a user's NanTensorHook may end a run without an error") {
   HookRun run;
   NanTensorHook gentle(false);
   run.Train({&gentle}, 1, 100, {.count = 100, .nan_at = 13});
@@ -103,7 +103,7 @@ TEST_CASE("a NanTensorHook of the user's may let a run end without an error") {
         Code::kDiverged);
 }
 
-TEST_CASE("a user's hooks see a loss that is no number before it ends the run") {
+TEST_CASE("a user's hooks see a NaN loss before it ends the run") {
   HookRun run;
   std::optional<float> seen;
   AfterEachLoop hook([&](RunContext& /*context*/, const RunValues& values) {
@@ -126,7 +126,7 @@ TEST_CASE("StepCounterHook counts from the first end of a loop on") {
   CHECK(steps(10, 5, 50) == Steps{20, 30, 40, 50});
 }
 
-TEST_CASE("SummarySaverHook writes the first step and each so far after it") {
+TEST_CASE("SummarySaverHook writes the first step and each step that is far enough after it") {
   HookRun run;
   SummarySaverHook hook(4, std::nullopt, run.folder.File("summaries"));
   run.Train({&hook}, 3, 10);
@@ -148,7 +148,7 @@ TEST_CASE("LoggingTensorHook prints values of steps, and variables as they are a
   CHECK(run.loops == Steps{1, 5, 9});
 }
 
-TEST_CASE("LoggingTensorHook names its values, and may print at the end alone") {
+TEST_CASE("LoggingTensorHook names its values, and may print only at the end") {
   HookRun run;
   LoggingTensorHook hook(
       {.tensors = std::map<std::string, std::string>{{"rate", "learning_rate"}, {"b", "bias"}},
@@ -160,7 +160,7 @@ TEST_CASE("LoggingTensorHook names its values, and may print at the end alone") 
   CHECK(lines[0].ends_with(", rate = 0.1"));
 }
 
-TEST_CASE("LoggingTensorHook refuses a tensor that is not there") {
+TEST_CASE("LoggingTensorHook refuses an unknown tensor") {
   HookRun run;
   LoggingTensorHook hook({.tensors = std::vector<std::string>{"losss"}, .every_n_iter = 1});
   const Error error = ErrorOf([&] { run.Train({&hook}, 1, 2); });
@@ -171,7 +171,7 @@ TEST_CASE("LoggingTensorHook refuses a tensor that is not there") {
         "there are: loss, global_step, learning_rate, bias, and the variables");
 }
 
-TEST_CASE("a hook may add nodes that read variables, and none of the device") {
+TEST_CASE("a hook may add nodes that read variables, but not values of the device") {
   class Watch final : public SessionRunHook {
    public:
     void Begin(HookHome& home) override {
@@ -204,7 +204,7 @@ TEST_CASE("a hook may add nodes that read variables, and none of the device") {
         "allowed.");
 }
 
-TEST_CASE("a run's loops end where its hooks look, with iterations_per_loop: auto") {
+TEST_CASE("with iterations_per_loop: auto a run's loops end at the hooks' polls") {
   TemporaryFolder folder;
   Home home;
   EstimatorOptions options = Options(folder.path(), 1);

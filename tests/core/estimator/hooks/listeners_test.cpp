@@ -38,7 +38,7 @@ EstimatorOptions SavingEvery(const std::string& model_dir, int64_t steps) {
 
 }  // namespace
 
-TEST_CASE("saving listeners are called around every checkpoint, the first one too") {
+TEST_CASE("saving listeners are called around every checkpoint, including the first") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), SavingEvery(folder.path(), 4), home.get());
@@ -59,7 +59,7 @@ TEST_CASE("saving listeners are called around every checkpoint, the first one to
               "Calling checkpoint listeners after saving checkpoint 0..."});
 }
 
-TEST_CASE("saving listeners see the checkpoint that a run goes on from") {
+TEST_CASE("saving listeners see the checkpoint that a run resumes from") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), SavingEvery(folder.path(), 100), home.get());

@@ -30,7 +30,7 @@ TEST_CASE("a shared library is a hook: the example ends a run once the loss is b
   CHECK(TrainWith(without, other, home).global_step == 200);
 }
 
-TEST_CASE("what is no plugin of hooks is refused") {
+TEST_CASE("a library that is not a plugin for hooks is refused") {
   const TemporaryFolder folder;
   const std::string text = folder.path() + "/text.so";
   WriteFileAtomically(text, "no library", false);

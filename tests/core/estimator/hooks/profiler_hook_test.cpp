@@ -5,7 +5,7 @@
 
 namespace tpuest {
 
-TEST_CASE("ProfilerHook writes a trace of a step every so often, not of the first") {
+TEST_CASE("ProfilerHook writes traces of steps at intervals, but not of the first step") {
   TemporaryFolder folder;
   Home home;
   const auto train = [&](const std::string& name, const std::vector<SessionRunHook*>& hooks) {

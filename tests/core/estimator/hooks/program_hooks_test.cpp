@@ -17,7 +17,7 @@ TrainResult TrainWith(Home& home, const std::string& model_dir,
 
 }  // namespace
 
-TEST_CASE("FinalOpsHook gives values as they are when a run has ended") {
+TEST_CASE("FinalOpsHook returns values from the end of a run") {
   TemporaryFolder folder;
   Home home;
   FinalOpsHook hook([](Graph& graph) {
@@ -31,13 +31,13 @@ TEST_CASE("FinalOpsHook gives values as they are when a run has ended") {
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
   const float trained = *hook.final_ops_values()[1].data<float>();
   CHECK(trained > 0);
-  SUBCASE("of an evaluation too") {
+  SUBCASE("it also works in an evaluation") {
     (void)estimator.Evaluate(RangeInput({.repeat = 1}), {.hooks = {&hook}});
     CHECK(*hook.final_ops_values()[1].data<float>() == trained);
   }
 }
 
-TEST_CASE("FeedFnHook feeds placeholders anew before each loop") {
+TEST_CASE("FeedFnHook feeds placeholders again before each loop") {
   class Twice final : public SessionRunHook {
    public:
     void Begin(HookHome& home) override {
@@ -66,7 +66,7 @@ TEST_CASE("FeedFnHook feeds placeholders anew before each loop") {
   CHECK(twice.seen == std::vector<float>{2, 4, 6});
 }
 
-TEST_CASE("GlobalStepWaiterHook holds the first step back") {
+TEST_CASE("GlobalStepWaiterHook delays the first step") {
   TemporaryFolder folder;
   Home home;
   int64_t other = 0;
@@ -85,7 +85,7 @@ TEST_CASE("GlobalStepWaiterHook holds the first step back") {
       home.Logged("Waiting for global step 2000 before starting training. Current step is 1600."));
 }
 
-TEST_CASE("GlobalStepWaiterHook lets a run leave that is told to") {
+TEST_CASE("GlobalStepWaiterHook ends a run that is asked to stop") {
   TemporaryFolder folder;
   Home home;
   GlobalStepWaiterHook hook(

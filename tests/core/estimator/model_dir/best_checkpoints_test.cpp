@@ -37,7 +37,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("the best checkpoints stay, the best one last") {
+TEST_CASE("the best checkpoints stay, with the best one last") {
   Checkpoints run;
   run.Add(10, 0.5F);
   run.Add(20, 0.7F);
@@ -61,7 +61,7 @@ TEST_CASE("a checkpoint that the run still has is not removed with the best") {
   CHECK(run.Best() == Names{"model.ckpt-20"});
 }
 
-TEST_CASE("one that the disk does not let go is noted, and goes with the next start") {
+TEST_CASE("a checkpoint that cannot be removed is noted, and removed at the next start") {
   Checkpoints run;
   run.keep.n = 1;
   run.Add(10, 0.5F);
@@ -79,7 +79,7 @@ TEST_CASE("one that the disk does not let go is noted, and goes with the next st
   CHECK(NotedCheckpoints(run.folder.path()).empty());
 }
 
-TEST_CASE("an offer that is made again changes nothing") {
+TEST_CASE("a repeated offer changes nothing") {
   Checkpoints run;
   run.Add(10, 0.5F);
   run.Add(20, 0.7F);
@@ -97,7 +97,7 @@ TEST_CASE("best checkpoints of steps that were undone are forgotten") {
   CHECK(ErrorOf([&] { (void)BestCheckpoint(run.folder.path()); }).code() == Code::kCheckpoint);
 }
 
-TEST_CASE("a damaged list of the best is made anew from the evaluations") {
+TEST_CASE("a damaged list of the best is rebuilt from the evaluations") {
   Checkpoints run;
   run.Add(10, 0.7F);
   run.Add(20, 0.5F);
@@ -126,7 +126,7 @@ TEST_CASE("a damaged list of the best is made anew from the evaluations") {
   CHECK(home.lines.empty());
 }
 
-TEST_CASE("a damaged list of the best stays until the new one is whole") {
+TEST_CASE("a damaged list of the best stays until the new one is complete") {
   Checkpoints run;
   run.Add(10, 0.7F);
   run.Add(20, 0.5F);

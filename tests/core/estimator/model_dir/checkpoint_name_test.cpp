@@ -32,7 +32,7 @@ struct NamedRunDir {
 
 }  // namespace
 
-TEST_CASE("a checkpoint is named in its run: latest, best, a step") {
+TEST_CASE("a checkpoint has names in its run: latest, best, a step") {
   const NamedRunDir run;
   const std::string& model_dir = run.folder.path();
   CHECK(ResolveCheckpoint("latest", model_dir) == run.at_10);
@@ -45,7 +45,7 @@ TEST_CASE("a checkpoint is named in its run: latest, best, a step") {
   CHECK(!IsNameInRun("run/model.ckpt-5"));
 }
 
-TEST_CASE("a checkpoint is named by its prefix, one of its files, its folder or an export") {
+TEST_CASE("a checkpoint can be named by its prefix, one of its files, its folder or an export") {
   const NamedRunDir run;
   CHECK(FindCheckpoint(run.at_5) == run.at_5);
   CHECK(FindCheckpoint(BundleIndexPath(run.at_5)) == run.at_5);
@@ -55,7 +55,7 @@ TEST_CASE("a checkpoint is named by its prefix, one of its files, its folder or 
   CHECK(FindCheckpoint(run.at_5, "elsewhere") == run.at_5);
 }
 
-TEST_CASE("a checkpoint that is not there is told with what lists those that are") {
+TEST_CASE("the error for a missing checkpoint says how to list the existing ones") {
   const NamedRunDir run;
   const std::string& model_dir = run.folder.path();
   const Error step = ErrorOf([&] { (void)ResolveCheckpoint("7", model_dir); });

@@ -13,7 +13,7 @@ std::string PathOf(const TemporaryFolder& folder) { return folder.File(".tpuest/
 
 }  // namespace
 
-TEST_CASE("a step's line has the digits that give the loss back") {
+TEST_CASE("a step's line has the digits that restore the loss") {
   TemporaryFolder folder;
   MetricsLog log(folder.path());
   log.Append({.step = 3,
@@ -29,7 +29,7 @@ TEST_CASE("a step's line has the digits that give the loss back") {
         "{\"step\":4,\"loss\":2,\"examples_per_sec\":0,\"input_wait\":0,\"time\":0.0}\n");
 }
 
-TEST_CASE("an evaluation's line has scalars only, null for what is not finite") {
+TEST_CASE("an evaluation's line has only scalars, and null for values that are not finite") {
   TemporaryFolder folder;
   MetricsLog log(folder.path());
   log.AppendEvaluation(5, "test \"a\"",
@@ -40,7 +40,7 @@ TEST_CASE("an evaluation's line has scalars only, null for what is not finite") 
         "{\"step\":5,\"eval\":\"test \\\"a\\\"\",\"metrics\":{\"accuracy\":0.5,\"auc\":null}}\n");
 }
 
-TEST_CASE("a cut takes out later steps, evaluations of them, and a torn line") {
+TEST_CASE("a cut removes later steps, their evaluations, and an incomplete line") {
   TemporaryFolder folder;
   MetricsLog log(folder.path());
   log.CutAfter(5);  // there is no file yet
@@ -60,7 +60,7 @@ TEST_CASE("floats are printed as Python prints them") {
   CHECK(PythonFloat(std::numeric_limits<float>::quiet_NaN()) == "nan");
 }
 
-TEST_CASE("the log says how long the input was waited for, where that is much") {
+TEST_CASE("the log reports long waits for the input") {
   class StoppedClock final : public Clock {
    public:
     [[nodiscard]] double WallSeconds() const override { return 0; }

@@ -55,7 +55,7 @@ TEST_CASE("the job's learning rate is used, not the checkpoint's, and the log sa
                               "sets 0.1: using the job's"});
 }
 
-TEST_CASE("a checkpoint that says what the job says is restored without a word") {
+TEST_CASE("a checkpoint that agrees with the job is restored without a log line") {
   Model first(0.2);
   Model second(0.2);
   second.Restore(first.Save());

@@ -77,7 +77,7 @@ TEST_CASE("RunConfig has TensorFlow's rules") {
   CHECK(FaultOf(options).message == "save_checkpoints_steps should be >= 0");
 }
 
-TEST_CASE("every fault is told at once") {
+TEST_CASE("all faults are reported at once") {
   EstimatorOptions options = Good();
   options.train_batch_size = 0;
   options.run_config.save_summary_steps = -1;

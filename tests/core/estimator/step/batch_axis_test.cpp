@@ -97,7 +97,7 @@ TEST_CASE("a batch on another axis trains as one on the first, and model_fn sees
   }
 }
 
-TEST_CASE("a stream with its batch in front is turned for model_fn alone") {
+TEST_CASE("a stream with its batch on axis 0 is transposed only for model_fn") {
   class Front final : public BatchStream {
    public:
     explicit Front(std::unique_ptr<BatchStream> of) : of_(std::move(of)), spec_(of_->spec()) {
@@ -127,7 +127,7 @@ TEST_CASE("a stream with its batch in front is turned for model_fn alone") {
         ReadFile(folder.File("last/model.ckpt-3.data-00000-of-00001")));
 }
 
-TEST_CASE("axes that are not the inputs' are refused, most in TensorFlow's words") {
+TEST_CASE("axes that the inputs do not have are refused, most in TensorFlow's words") {
   TemporaryFolder folder;
   Home home;
   const auto message = [&](const Axes& axes, bool last = true) {
@@ -153,7 +153,7 @@ TEST_CASE("axes that are not the inputs' are refused, most in TensorFlow's words
   CHECK(error.message() == "For mode PREDICT, batch_axis is not supported yet.");
 }
 
-TEST_CASE("without TPU a prediction takes its batch from that axis too") {
+TEST_CASE("without TPU a prediction also takes its batch from that axis") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(ImageModel(true), AxisOptions(folder.path(), 0, Axes{0, 2, 0}), home.get());

@@ -39,7 +39,7 @@ class BrokenStream final : public BatchStream {
 
 }  // namespace
 
-TEST_CASE("an infeed gives every batch in order and then says that it ended") {
+TEST_CASE("an infeed returns every batch in order and then ends") {
   Home home;
   const auto stream = Stream({.count = 7, .repeat = 1});
   Infeed infeed({.stream = *stream, .clock = home.clock, .stop = home.stop});
@@ -48,7 +48,7 @@ TEST_CASE("an infeed gives every batch in order and then says that it ended") {
   CHECK(infeed.AtEnd());
 }
 
-TEST_CASE("a limit counts batches, and a first one that was read already comes first") {
+TEST_CASE("a limit counts batches, and a batch that was already read comes first") {
   Home home;
   const auto stream = Stream({.count = 100});
   InfeedArgs args{.stream = *stream, .clock = home.clock, .stop = home.stop};
@@ -58,14 +58,14 @@ TEST_CASE("a limit counts batches, and a first one that was read already comes f
   CHECK(TakeAll(infeed) == std::vector<int64_t>{0, 2, 4});
 }
 
-TEST_CASE("an endless stream is read only so far ahead, and the rest is let go") {
+TEST_CASE("an endless stream is read ahead only up to a limit, and the rest is released") {
   Home home;
   const auto stream = Stream({.count = 10});
   Infeed infeed({.stream = *stream, .clock = home.clock, .stop = home.stop});
   CHECK(infeed.Take(1).size() == 1);
 }
 
-TEST_CASE("what the reading thread throws is thrown after the batches before it") {
+TEST_CASE("errors of the reading thread are thrown after the batches before them") {
   Home home;
   BrokenStream stream;
   Infeed infeed({.stream = stream, .clock = home.clock, .stop = home.stop});

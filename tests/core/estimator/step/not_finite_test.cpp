@@ -71,7 +71,7 @@ TEST_CASE("a step that makes a variable infinite is not applied, in any mode") {
   }
 }
 
-TEST_CASE("finite numbers that overflow together leave all variables as they were") {
+TEST_CASE("finite numbers whose sum overflows leave all variables unchanged") {
   for (const RunMode& mode : kRunModes) {
     CAPTURE(mode.name);
     TemporaryFolder folder;
@@ -91,7 +91,7 @@ TEST_CASE("finite numbers that overflow together leave all variables as they wer
   }
 }
 
-TEST_CASE("on_nan: skip_step goes on without the batch, on any number of shards") {
+TEST_CASE("on_nan: skip_step continues without the batch, on any number of shards") {
   for (const int shards : {0, 2, 4}) {
     CAPTURE(shards);
     TemporaryFolder folder;
@@ -116,7 +116,7 @@ TEST_CASE("on_nan: skip_step goes on without the batch, on any number of shards"
   }
 }
 
-TEST_CASE("on_nan: rollback goes back to the newest checkpoint, and on behind the batch") {
+TEST_CASE("on_nan: rollback returns to the newest checkpoint, and continues after the batch") {
   for (const int shards : {0, 2}) {
     CAPTURE(shards);
     TemporaryFolder folder;
@@ -134,7 +134,7 @@ TEST_CASE("on_nan: rollback goes back to the newest checkpoint, and on behind th
   }
 }
 
-TEST_CASE("max_skips is how many batches in a row are left out") {
+TEST_CASE("max_skips limits the number of consecutive skipped batches") {
   for (const char* const policy : {"skip_step", "rollback"}) {
     for (const int64_t max_skips : {0, 1, 2}) {
       CAPTURE(policy);
@@ -155,7 +155,7 @@ TEST_CASE("max_skips is how many batches in a row are left out") {
   }
 }
 
-TEST_CASE("batches that fail one after the other end the run whatever on_nan says") {
+TEST_CASE("consecutive failing batches end the run for every value of on_nan") {
   for (const char* const on_nan : {"skip_step", "rollback"}) {
     CAPTURE(on_nan);
     TemporaryFolder folder;

@@ -82,7 +82,7 @@ TEST_CASE("two ops with one seed draw the same numbers, and the checkpoint has t
   CHECK(*BundleReader(checkpoint).Read(kSeedRuleEntry).data<int64_t>() == 2);
 }
 
-TEST_CASE("a run whose checkpoint has no seed_rule goes on by the names of its ops") {
+TEST_CASE("a run whose checkpoint has no seed_rule continues with the names of its ops") {
   const TemporaryFolder folder;
   const std::string begun = TrainSeeded(folder.File("whole"), 1);
   MakeOld(begun);
@@ -99,7 +99,7 @@ TEST_CASE("a run whose checkpoint has no seed_rule goes on by the names of its o
   CHECK(CheckpointBytes(TrainSeeded(folder.File("cut"), 3)) == CheckpointBytes(whole));
 }
 
-TEST_CASE("an old run is trained again from its start by the names of its ops") {
+TEST_CASE("an old run is trained again from its start with the names of its ops") {
   const TemporaryFolder folder;
   const auto again = [&](const std::string& name) {
     Home home;
@@ -120,7 +120,7 @@ TEST_CASE("an old run is trained again from its start by the names of its ops") 
   CHECK(CheckpointBytes(again("new")) == CheckpointBytes(whole));
 }
 
-TEST_CASE("a run with seeds is the same in one piece and in three") {
+TEST_CASE("a run with seeds gives the same bytes with and without interruptions") {
   const TemporaryFolder folder;
   const std::string whole = TrainSeeded(folder.File("whole"), 6);
   TrainSeeded(folder.File("cut"), 1);

@@ -45,7 +45,8 @@ struct LinearStep {
 
 }  // namespace
 
-TEST_CASE("a call takes the steps up to a batch of another size, which gets a model of its own") {
+TEST_CASE(
+    "a call runs the steps up to a batch of another size, for which the model is built again") {
   LinearStep linear;
   std::vector<InfeedItem> items = linear.Items();
   REQUIRE(items.size() == 4);

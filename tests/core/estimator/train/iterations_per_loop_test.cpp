@@ -94,7 +94,7 @@ TEST_CASE("the steps of a loop by time follow from the mean time of a step") {
         "Invalid `total_secs`. It must be positive number. Actual:0");
 }
 
-TEST_CASE("the steps of a loop by time stay once the time of a step stands still") {
+TEST_CASE("the steps of a loop by time stay constant once the time per step is stable") {
   IterationCountEstimator estimator(3);
   for (int i = 0; i < 3; ++i) estimator.Update(10, 10);
   CHECK(estimator.Get(10) == 10);
@@ -184,7 +184,7 @@ TEST_CASE("a count saves at the first end of a loop that is far enough from the 
   CHECK(saves("c", 10, 3) == Steps{0, 10, 20, 30});
 }
 
-TEST_CASE("use_tpu: false saves at the very step, whatever iterations_per_loop says") {
+TEST_CASE("use_tpu: false saves exactly at the step, whatever iterations_per_loop says") {
   TemporaryFolder folder;
   for (const IterationsPerLoop& per_loop : {IterationsPerLoop("auto"), IterationsPerLoop(2),
                                             IterationsPerLoop(1000), IterationsPerLoop("10m")}) {
@@ -199,7 +199,7 @@ TEST_CASE("use_tpu: false saves at the very step, whatever iterations_per_loop s
         Steps{0, 7, 10, 17, 24, 30});
 }
 
-TEST_CASE("use_tpu: false lets a hook without a period look after each step") {
+TEST_CASE("use_tpu: false polls a hook without a period after each step") {
   TemporaryFolder folder;
   const RunOptions options{.per_loop = 2, .shards = 0};
   CHECK(TrainLoops(folder.path(), {.max_steps = 5}, options).loops == Steps{1, 2, 3, 4, 5});

@@ -123,11 +123,11 @@ TEST_CASE("an order arrives as it was given") {
   CHECK(thrown == std::vector<std::string>(2));
 }
 
-TEST_CASE("a bit of a variable that differs in one process is named with it, in all of them") {
+TEST_CASE("a single different bit is reported with its variable in all processes") {
   Variables theirs = SomeVariables();
   std::vector<std::string> expected(2);
-  SUBCASE("none differs") {}
-  SUBCASE("one differs") {
+  SUBCASE("no process differs") {}
+  SUBCASE("one process differs") {
     theirs = WithFlippedBit();
     const std::string told =
         "the variable dense/kernel of process 1 differs from that of process 0";

@@ -72,7 +72,7 @@ TrainResult TrainUntil(std::optional<int64_t> stop_at, const EstimatorOptions& o
 
 }  // namespace
 
-TEST_CASE("the last checkpoint is the same whatever the loops, saves and threads") {
+TEST_CASE("the last checkpoint does not depend on loops, saves and threads") {
   const std::string reference = Uninterrupted({});
   for (const int64_t iterations_per_loop : {1, 3, 7, 100}) {
     CAPTURE(iterations_per_loop);
@@ -83,7 +83,7 @@ TEST_CASE("the last checkpoint is the same whatever the loops, saves and threads
   CHECK(Uninterrupted({.length = {.max_steps = 19}}) != reference);
 }
 
-TEST_CASE("killed anywhere and run again, a run ends with the same bytes") {
+TEST_CASE("a run that is killed anywhere and run again ends with the same bytes") {
   const std::string reference = Uninterrupted({});
   for (const int64_t die_at : {1, 3, 4, 9, 18, 20}) {
     for (const int64_t iterations_per_loop : {1, 2, 7}) {
@@ -99,7 +99,7 @@ TEST_CASE("killed anywhere and run again, a run ends with the same bytes") {
   }
 }
 
-TEST_CASE("`steps` that were cut go on to the same step; a complete run starts the next") {
+TEST_CASE("interrupted `steps` continue to the same step; a complete run starts the next") {
   const Setup setup{.length = {.steps = 10}};
   const std::string reference = Uninterrupted(setup);
   TemporaryFolder folder;
@@ -136,7 +136,7 @@ TEST_CASE("a preempted run resumes to the same bytes") {
   CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
 }
 
-TEST_CASE("a preempted run has the checkpoints of one that was not") {
+TEST_CASE("a preempted run has the same checkpoints as a run that was not stopped") {
   const auto train = [](const std::string& model_dir, int64_t iterations_per_loop, bool use_tpu,
                         std::optional<int64_t> stop_at) {
     EstimatorOptions options =
@@ -167,7 +167,7 @@ TEST_CASE("a preempted run has the checkpoints of one that was not") {
   }
 }
 
-TEST_CASE("a run that is preempted before it knows that its input has ended ends when it goes on") {
+TEST_CASE("a run preempted before it knows that its input has ended, ends when it resumes") {
   const auto train = [](const std::string& model_dir, std::optional<int64_t> stop_at) {
     EstimatorOptions options = OptionsOf(model_dir, {});
     options.use_tpu = false;
@@ -191,7 +191,7 @@ TEST_CASE("a run that is preempted before it knows that its input has ended ends
   }
 }
 
-TEST_CASE("what a stop request saves is not counted among those kept") {
+TEST_CASE("a preemption checkpoint does not count among those kept") {
   TemporaryFolder folder;
   Home home;
   EstimatorOptions options = OptionsOf(folder.path(), {.save_every = 4});
@@ -211,7 +211,7 @@ TEST_CASE("what a stop request saves is not counted among those kept") {
   CHECK(LatestCheckpoint(folder.path()) == folder.File("model.ckpt-8"));
 }
 
-TEST_CASE("what a stop request saved goes with the next checkpoint, damaged or not") {
+TEST_CASE("a preemption checkpoint is removed with the next checkpoint, damaged or not") {
   const auto run = [](const std::string& model_dir, std::optional<int64_t> stop_at) {
     Home home;
     Estimator estimator(LinearModel(), OptionsOf(model_dir, {.save_every = 8}), home.get());
@@ -269,7 +269,7 @@ TEST_CASE("a state file with any bit wrong, or cut anywhere, leads to the newest
   }
 }
 
-TEST_CASE("a damaged state file is told, and written anew by the run that goes on") {
+TEST_CASE("a damaged state file causes a warning, and the resumed run rewrites it") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 8}});
   WriteFileAtomically(folder.File("checkpoint"), "", false);
@@ -292,7 +292,7 @@ TEST_CASE("a damaged state file is told, and written anew by the run that goes o
   CHECK(error.faults()[0].hint.starts_with("bring the files back"));
 }
 
-TEST_CASE("a finished run whose state file lists another newest one has it put in order") {
+TEST_CASE("a finished run corrects a state file that lists another newest checkpoint") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 8}});
   const std::string path = folder.File("checkpoint");
@@ -321,7 +321,7 @@ TEST_CASE("a restored checkpoint is not written again") {
   CHECK(home.Logged("Restoring parameters from " + folder.File("model.ckpt-4")));
 }
 
-TEST_CASE("a damaged newest checkpoint is told, and the one before it used") {
+TEST_CASE("a damaged newest checkpoint causes a warning, and the one before it is used") {
   const std::string reference = Uninterrupted({});
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 9}});
@@ -335,7 +335,7 @@ TEST_CASE("a damaged newest checkpoint is told, and the one before it used") {
   CHECK(home.Logged("trying the checkpoint before it"));
   CHECK(home.Logged("Restoring parameters from " + folder.File("model.ckpt-8")));
   CHECK(CheckpointBytes(folder.File("model.ckpt-20")) == reference);
-  SUBCASE("evaluation that names it says what is wrong") {
+  SUBCASE("an evaluation of that checkpoint reports what is wrong") {
     WriteFileAtomically(BundleDataPath(folder.File("model.ckpt-20"), 0, 1), "short");
     const Error error = ErrorOf([&] {
       (void)estimator.Evaluate(RangeInput({.repeat = 1}),
@@ -345,7 +345,7 @@ TEST_CASE("a damaged newest checkpoint is told, and the one before it used") {
   }
 }
 
-TEST_CASE("a newest checkpoint that is gone is told, and the one before it used") {
+TEST_CASE("a missing newest checkpoint causes a warning, and the one before it is used") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 9}});
   RemoveFile(BundleIndexPath(folder.File("model.ckpt-9")));
@@ -355,7 +355,7 @@ TEST_CASE("a newest checkpoint that is gone is told, and the one before it used"
   CHECK(home.Logged("model.ckpt-9.index: is missing"));
 }
 
-TEST_CASE("checkpoints none of which can be read are an error that says so") {
+TEST_CASE("an error says that none of the checkpoints can be read") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 9}});
   for (const std::string& name : ListDirectory(folder.path())) {
@@ -368,7 +368,7 @@ TEST_CASE("checkpoints none of which can be read are an error that says so") {
   CHECK(error.message().find("checkpoints can be read") != std::string::npos);
 }
 
-TEST_CASE("a run whose state file is gone goes on, with a warning") {
+TEST_CASE("a run without a state file resumes with a warning") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 9}});
   RemoveFile(folder.File("checkpoint"));
@@ -378,7 +378,7 @@ TEST_CASE("a run whose state file is gone goes on, with a warning") {
   CHECK(home.Logged("checkpoint: is missing; " + folder.File("model.ckpt-9") + " is taken"));
 }
 
-TEST_CASE("metrics.jsonl is cut to the restored step and then goes on") {
+TEST_CASE("metrics.jsonl is cut to the restored step and then continued") {
   TemporaryFolder folder;
   Run(folder.path(), {.save_every = 4}, 6);
   Run(folder.path(), {.save_every = 4, .length = {.max_steps = 8}});
@@ -392,7 +392,7 @@ TEST_CASE("metrics.jsonl is cut to the restored step and then goes on") {
   CHECK(starts == expected);
 }
 
-TEST_CASE("metrics.jsonl has a step before its checkpoint is there") {
+TEST_CASE("metrics.jsonl contains a step before its checkpoint exists") {
   TemporaryFolder folder;
   MakeDirectories(BundleIndexPath(folder.File("model.ckpt-4")));  // in the checkpoint's way
   CHECK_THROWS_AS(Run(folder.path(), {.save_every = 4}), Error);

@@ -36,14 +36,14 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("a loop takes iterations_per_loop steps, the last one what is left") {
+TEST_CASE("a loop takes iterations_per_loop steps, the last one the remaining steps") {
   TemporaryFolder folder;
   CHECK(LoopEnds(folder.File("a"), 4, {.steps = 10}) == Steps{4, 8, 10});
   CHECK(LoopEnds(folder.File("b"), 5, {.steps = 10}) == Steps{5, 10});
   CHECK(LoopEnds(folder.File("c"), 40, {.steps = 12}) == Steps{12});
 }
 
-TEST_CASE("steps count from the checkpoint, max_steps from the beginning") {
+TEST_CASE("steps count from the checkpoint, max_steps from step 0") {
   TemporaryFolder folder;
   CHECK(LoopEnds(folder.File("a"), 4, {.steps = 3}) == Steps{3});
   CHECK(LoopEnds(folder.File("a"), 4, {.steps = 10}) == Steps{7, 11, 13});
@@ -51,7 +51,7 @@ TEST_CASE("steps count from the checkpoint, max_steps from the beginning") {
   CHECK(LoopEnds(folder.File("b"), 4, {.max_steps = 10}) == Steps{7, 10});
 }
 
-TEST_CASE("a run that reached max_steps is done, and nothing of it is touched") {
+TEST_CASE("a run that reached max_steps is complete, and nothing of it changes") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
@@ -83,7 +83,7 @@ TEST_CASE("checkpoints are written at the start, at ends of loops and at the end
   CHECK(saved(2, 1000, 3) == Names{"model.ckpt-0", "model.ckpt-3"});
 }
 
-TEST_CASE("checkpoints are written by the clock where seconds are given") {
+TEST_CASE("checkpoints are written by the clock if seconds are given") {
   TemporaryFolder folder;
   Home home;
   home.clock.tick = 1;  // at each look
@@ -95,7 +95,7 @@ TEST_CASE("checkpoints are written by the clock where seconds are given") {
         Names{"model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"});
 }
 
-TEST_CASE("without save_checkpoints_steps and _secs nothing is saved") {
+TEST_CASE("without save_checkpoints_steps and save_checkpoints_secs no checkpoint is saved") {
   TemporaryFolder folder;
   Home home;
   EstimatorOptions options = Options(folder.path());
@@ -120,7 +120,7 @@ TEST_CASE("the end of the input ends a run without TPU") {
   SUBCASE("and the next run reads it again") { CHECK(estimator.Train(once, {}).global_step == 6); }
 }
 
-TEST_CASE("the end of the input is an error on TPU, and what was trained is kept") {
+TEST_CASE("the end of the input is an error on TPU, and the trained steps are saved") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), Options(folder.path(), 2), home.get());
@@ -145,7 +145,7 @@ TEST_CASE("a short batch is an error on TPU") {
         "of 2 examples, expected 4");
 }
 
-TEST_CASE("an empty input makes no steps, with a warning") {
+TEST_CASE("an empty input runs no steps, with a warning") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
@@ -181,7 +181,7 @@ TEST_CASE("a loss that is not a number ends the run before its update") {
   CHECK(estimator.LatestCheckpoint() == folder.File("model.ckpt-2"));
 }
 
-TEST_CASE("a signal saves and leaves, inside a loop too") {
+TEST_CASE("a signal saves and ends the run, also inside a loop") {
   TemporaryFolder folder;
   Home home;
   EstimatorOptions options = Options(folder.path(), 1);
@@ -207,7 +207,7 @@ TEST_CASE("a signal saves and leaves, inside a loop too") {
   CHECK(result.checkpoint == folder.File(fmt::format("model.ckpt-{}", result.global_step)));
 }
 
-TEST_CASE("Ctrl-C leaves with another code than a preemption") {
+TEST_CASE("Ctrl-C exits with another code than a preemption") {
   TemporaryFolder folder;
   Home home;
   home.stop.Request(StopSignal::Kind::kInterrupted);
@@ -231,7 +231,7 @@ TEST_CASE("two processes cannot train in one model_dir") {
   CHECK(error.faults()[0].key == "run_config.model_dir");
 }
 
-TEST_CASE("a file in the place of model_dir is told about the option") {
+TEST_CASE("the error for a file at model_dir's path names the option") {
   TemporaryFolder folder;
   WriteFileAtomically(folder.File("runs"), "not a folder");
   Home home;
@@ -241,7 +241,7 @@ TEST_CASE("a file in the place of model_dir is told about the option") {
   CHECK(error.faults()[0].key == "run_config.model_dir");
 }
 
-TEST_CASE("a job that cannot run leaves no trace") {
+TEST_CASE("a job that cannot run leaves no files") {
   TemporaryFolder folder;
   Home home;
   const std::string model_dir = folder.File("runs/a");
@@ -267,7 +267,7 @@ TEST_CASE("a job that cannot run leaves no trace") {
   CHECK(!DirectoryExists(folder.File("runs")));
 }
 
-TEST_CASE("a temporary model_dir in which nothing came to be is removed") {
+TEST_CASE("a temporary model_dir that stays empty is removed") {
   Home home;
   EstimatorOptions options = Options("");
   options.run_config.model_dir.reset();
@@ -280,7 +280,7 @@ TEST_CASE("a temporary model_dir in which nothing came to be is removed") {
   CHECK(!DirectoryExists(model_dir));
 }
 
-TEST_CASE("without model_dir a temporary folder is made and named") {
+TEST_CASE("without model_dir a temporary folder is created and logged") {
   Home home;
   EstimatorOptions options = Options("");
   options.run_config.model_dir.reset();
@@ -321,7 +321,7 @@ TEST_CASE("events hold the loss, rates and what TensorBoard needs after a restar
   CHECK(FileExists(folder.File("model.ckpt-6.meta")));
 }
 
-TEST_CASE("a model_fn must give what its mode needs") {
+TEST_CASE("a model_fn must return what its mode needs") {
   TemporaryFolder folder;
   Home home;
   const auto message = [&](const ModelFn& model_fn) {
@@ -349,7 +349,7 @@ TEST_CASE("a model_fn must give what its mode needs") {
   CHECK(message(without_sum) == "CrossShardOptimizer must be used for model training on TPUs.");
 }
 
-TEST_CASE("a train_op that leaves global_step as it is, and no model_fn, are refused") {
+TEST_CASE("a train_op that does not increase global_step, and a missing model_fn, are refused") {
   TemporaryFolder folder;
   Home home;
   const ModelFn stands_still = [](Graph& graph, const ModelInputs& inputs, Mode mode,

@@ -141,7 +141,7 @@ TEST_CASE("an op of the registry is a function by its own name") {
   CHECK(listed);
 }
 
-TEST_CASE("the manual lists the functions that there are") {
+TEST_CASE("the manual lists all functions") {
   Fixture f;
   std::string table = "| function | arguments |\n|---|---|\n";
   for (const FormulaFunction& function : FormulaFunctions(f.session.graph().registry())) {
@@ -155,7 +155,7 @@ TEST_CASE("the manual lists the functions that there are") {
   CHECK(listed);
 }
 
-TEST_CASE("texts are cut, changed and read by tf.strings' names") {
+TEST_CASE("texts are cut, changed and parsed by tf.strings' names") {
   Fixture f;
   CHECK(f.Gives("cast(words[0][:2] == 'ab', int32)") == Floats{1});
   CHECK(f.Gives("cast(strings.upper(words) == ['ABC', 'DE'], int32)") == Floats{1, 1});
@@ -191,7 +191,7 @@ TEST_CASE("texts are cut, changed and read by tf.strings' names") {
   CHECK(f.Gives("length(words[1:])") == Floats{2, 1});
 }
 
-TEST_CASE("a part of each text is one that split gives, or empty") {
+TEST_CASE("a part of each text is one that split returns, or empty") {
   Fixture f;
   f.names.values["s"] =
       f.session.graph().Constant(Tensor::Strings({4}, {"Doe, Mr. John", "", "a,b,,c", "  x  y\t"}));
@@ -249,7 +249,7 @@ TEST_CASE("a part of each text is one that split gives, or empty") {
   CHECK(f.Gives("size(split(s))") == Floats{3, 0, 1, 2});
 }
 
-TEST_CASE("functions that are formulas take arguments by place and by name") {
+TEST_CASE("functions that are formulas take positional and keyword arguments") {
   Fixture f;
   CHECK(f.Gives("tf.math.count_nonzero(n > 0)") == Floats{1});
   CHECK(f.Gives("count_nonzero(x - 2, axis=1, keepdims=True, dtype=int32)") == Floats{2, 3});
@@ -391,7 +391,7 @@ TEST_CASE("rows: a formula is about one example, whatever the batch") {
         std::string::npos);
 }
 
-TEST_CASE("what is wrong is told at its place") {
+TEST_CASE("errors have their place in the formula") {
   Fixture f;
   CHECK(f.Says("x + wrods").ends_with("there is no 'wrods' (did you mean 'words'?)"));
   CHECK(f.Says("sigmod(x)") == "0: there is no function 'sigmod' (did you mean 'sigmoid'?)");

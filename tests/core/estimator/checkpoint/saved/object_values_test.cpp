@@ -95,7 +95,7 @@ using Numbers = std::vector<float>;
 
 }  // namespace
 
-TEST_CASE("a variable is found by its name, and else by its place in the model") {
+TEST_CASE("a variable is found by its name, or otherwise by its place in the model") {
   ObjectModel model;
   model.AddKernel();
   for (const std::string full_name : {"dense/kernel", "Variable"}) {
@@ -108,7 +108,7 @@ TEST_CASE("a variable is found by its name, and else by its place in the model")
   }
 }
 
-TEST_CASE("a class of one's own keeps layers by their names, and its optimizer of Keras' slots") {
+TEST_CASE("a user-defined class keeps layers by name, and its optimizer has Keras' slots") {
   ObjectModel model;
   model.AddKernel();
   model.Add("training/Adam/dense/kernel/m", {2}, 0);
@@ -125,7 +125,7 @@ TEST_CASE("a class of one's own keeps layers by their names, and its optimizer o
   CHECK(*values.at("training/Adam/beta_1").data<float>() == 0.8F);
 }
 
-TEST_CASE("of two models that are placed alike the one with the graph's shapes is meant") {
+TEST_CASE("of two models with the same layout, the one with the graph's shapes is used") {
   ObjectModel model;
   model.AddKernel();
   Objects objects;
@@ -138,7 +138,7 @@ TEST_CASE("of two models that are placed alike the one with the graph's shapes i
   CHECK(error.message() == "ckpt-1: the graph's layers fit both \"decoder\" and \"critic\" in it");
 }
 
-TEST_CASE("tf.train's momentum is taken as it is, Keras' divided by minus its rate") {
+TEST_CASE("tf.train's momentum is used as it is, Keras' is divided by minus its rate") {
   ObjectModel model;
   model.AddKernel();
   model.AddMomentum();
@@ -158,7 +158,7 @@ TEST_CASE("tf.train's momentum is taken as it is, Keras' divided by minus its ra
   CHECK(momentum() == Numbers{-6, -8});
 }
 
-TEST_CASE("another optimizer's slot of the same word is none of the graph's") {
+TEST_CASE("another optimizer's slot of the same name is not used") {
   ObjectModel model;
   model.AddKernel();
   model.AddMomentum();
@@ -176,7 +176,7 @@ TEST_CASE("another optimizer's slot of the same word is none of the graph's") {
         std::string::npos);
 }
 
-TEST_CASE("Adam's powers follow from Keras' count of steps where the betas agree") {
+TEST_CASE("Adam's powers are computed from Keras' step count if the betas agree") {
   ObjectModel model;
   model.AddKernel();
   model.AddAdam();
@@ -195,7 +195,7 @@ TEST_CASE("Adam's powers follow from Keras' count of steps where the betas agree
         "ckpt-1: beta_1 of Adam is 0.8 here, 0.9 in the graph");
 }
 
-TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam's steps") {
+TEST_CASE("values written as objects are read back to the bit, and count Adam's steps") {
   ObjectModel model;
   model.AddKernel();
   model.AddAdam();
@@ -226,7 +226,7 @@ TEST_CASE("what is laid out as objects is read back to the bit, and counts Adam'
   for (const auto& [name, value] : store.tensors()) CHECK(SameBits(back.Get(name), value));
 }
 
-TEST_CASE("a model that one of Keras' optimizers trains is laid out as model_to_estimator has it") {
+TEST_CASE("a model trained by a Keras optimizer has the layout of model_to_estimator") {
   ObjectModel model;
   model.AddKernel();
   model.Add("training/Adam/dense/kernel/m", {2}, 0);
@@ -261,7 +261,7 @@ TEST_CASE("a model that one of Keras' optimizers trains is laid out as model_to_
   for (const auto& [name, tensor] : store.tensors()) CHECK(SameBits(back.Get(name), tensor));
 }
 
-TEST_CASE("a damaged graph of objects gives the values, or one error that names the file") {
+TEST_CASE("a damaged object graph gives the values, or one error that names the file") {
   ObjectModel model;
   model.AddKernel();
   model.AddAdam();
@@ -294,7 +294,7 @@ TEST_CASE("a damaged graph of objects gives the values, or one error that names 
   CHECK(refusals > 0);
 }
 
-TEST_CASE("a power's steps are found while it moves") {
+TEST_CASE("the steps of a power are found as long as it changes") {
   CHECK(StepsOfBetaPower(0.9F, 0.9F) == 0);
   CHECK(StepsOfBetaPower(0.999F, BetaPower(0.999F, 1000)) == 1000);
   CHECK(!StepsOfBetaPower(0.9F, 0.5F));
@@ -302,7 +302,7 @@ TEST_CASE("a power's steps are found while it moves") {
   CHECK(BetaPower(1.0F, int64_t{1} << 60) == 1.0F);
 }
 
-TEST_CASE("the step is what is named so, else what the root calls so, else an optimizer's count") {
+TEST_CASE("the step is the variable of that name, the root's child, or the optimizer's count") {
   ObjectGraph graph;
   graph.nodes.resize(5);
   graph.nodes[0].children = {{"optimizer", 1}};

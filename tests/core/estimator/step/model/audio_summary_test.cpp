@@ -18,7 +18,7 @@ std::string HexOf(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("samples are rounded to 16 bits and cut where they are too loud") {
+TEST_CASE("samples are rounded to 16 bits and clipped") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   constexpr float kStep = 1.0F / 32768;
   const Tensor sounds = Tensor::Of<float>(
@@ -36,7 +36,7 @@ TEST_CASE("samples are rounded to 16 bits and cut where they are too loud") {
         "000000400080ff7fff7f00800200010003000000");
 }
 
-TEST_CASE("a sound of two channels has a sample of each in a frame, and one alone no number") {
+TEST_CASE("a frame has a sample per channel, and a single sound has no number") {
   std::vector<float> samples;
   for (int i = 0; i < 24; ++i) samples.push_back(-1 + 2 * static_cast<float>(i) / 23);
   const std::vector<SummaryValue> shown =
@@ -51,7 +51,7 @@ TEST_CASE("a sound of two channels has a sample of each in a frame, and one alon
         "080218b439664a186aca7b7c8c2eacd0bd92de44eef6ffa");
 }
 
-TEST_CASE("an event keeps a sound") {
+TEST_CASE("an event contains a sound") {
   const EventData event{.step = 3,
                         .kind = EventData::Kind::kSummary,
                         .values = AudioSummaries("a", Tensor::Of<float>({1, 2}, {0, 1}), 1, 8000)};

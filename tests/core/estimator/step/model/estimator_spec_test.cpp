@@ -89,7 +89,7 @@ EstimatorSpec PlainLinear(Graph& graph, const ModelInputs& inputs, Mode mode,
 
 }  // namespace
 
-TEST_CASE("as_estimator_spec gives the losses and metrics of the TPUEstimatorSpec on one replica") {
+TEST_CASE("as_estimator_spec has the losses and metrics of the TPUEstimatorSpec on one replica") {
   Home home;
   const Losses tpu = RunOf(LinearModel(), home);
   const Losses plain = RunOf(AsPlainModel(LinearModel(), home.log), home);
@@ -100,7 +100,7 @@ TEST_CASE("as_estimator_spec gives the losses and metrics of the TPUEstimatorSpe
   CHECK(plain.metrics.contains("average_loss"));
 }
 
-TEST_CASE("metrics of an EstimatorSpec start afresh in each evaluation") {
+TEST_CASE("metrics of an EstimatorSpec start again in each evaluation") {
   TemporaryFolder folder;
   Home home;
   Estimator estimator(AsPlainModel(LinearModel(), home.log), Options(folder.path()), home.get());
@@ -151,7 +151,7 @@ TEST_CASE("the scaffold of an EstimatorSpec is the model's on one replica, and i
   CHECK(first_loss(2, true) == doctest::Approx(1.5972).epsilon(1e-4));
 }
 
-TEST_CASE("on TPU an EstimatorSpec can only be trained, without chief hooks") {
+TEST_CASE("on TPU an EstimatorSpec supports only training, without chief hooks") {
   CHECK(TpuError(PlainLinear, Mode::kEval).message() ==
         "estimator_spec used by TPU evaluation must have type`TPUEstimatorSpec`. Got "
         "EstimatorSpec");

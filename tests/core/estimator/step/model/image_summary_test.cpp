@@ -20,7 +20,7 @@ Pixels PixelsOf(const SummaryValue& value) {
 
 }  // namespace
 
-TEST_CASE("real pixels are stretched, each image by itself, as TensorFlow stretches them") {
+TEST_CASE("floating-point pixels are scaled per image, as in TensorFlow") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor images = Tensor::Of<float>({2, 2, 2, 1}, {0.5F, 1, 0.25F, 2, -1, 0, 3, nan});
   const std::vector<SummaryValue> shown = ImageSummaries("x", images, 3);
@@ -31,7 +31,7 @@ TEST_CASE("real pixels are stretched, each image by itself, as TensorFlow stretc
   CHECK(PixelsOf(shown[1]) == Pixels{85, 128, 255, 255});
 }
 
-TEST_CASE("bytes are pixels, and one image alone has no number") {
+TEST_CASE("uint8 pixels are used as they are, and a single image has no number") {
   const Pixels bytes = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
   const std::vector<SummaryValue> shown =
       ImageSummaries("x", Tensor::Of<uint8_t>({1, 2, 2, 3}, bytes), 1);

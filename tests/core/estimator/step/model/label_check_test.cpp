@@ -44,7 +44,7 @@ std::string MessageOf(const nn::Labels<Tensor>& labels, const nn::Labels<nn::Lab
 
 }  // namespace
 
-TEST_CASE("a label outside of the range is named with its record") {
+TEST_CASE("an error names the record of a label out of range") {
   CHECK(MessageOf(Tensor::Of<int32_t>({2}, {0, 1}), kBit).empty());
   CHECK(MessageOf(Tensor::Of<int32_t>({2}, {0, 2}), kBit) ==
         "a.csv: record 7: label is 2: too high");

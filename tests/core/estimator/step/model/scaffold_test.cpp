@@ -58,7 +58,7 @@ TEST_CASE("a scaffold_fn that returns nothing is refused") {
         "TPUEstimatorSpec.scaffold_fn returns None, which is not allowed");
 }
 
-TEST_CASE("a scaffold_fn may hold no value of the device") {
+TEST_CASE("a scaffold_fn cannot read values of the device") {
   const Error error = TrainError([](Graph& graph, const TPUEstimatorSpec& spec) {
     const Variable* const kernel = graph.FindVariable("dense/bias");
     return Scaffold{.local_init_op = ops::AssignVariableOp(
@@ -87,7 +87,7 @@ TEST_CASE("a scaffold's local_init_op runs on the variables before the first ste
   CHECK(first == 7);
 }
 
-TEST_CASE("a scaffold's names say what evaluation restores") {
+TEST_CASE("a scaffold's names determine what evaluation restores") {
   TemporaryFolder folder;
   Home home;
   Estimator trained(LinearModel(), Options(folder.path(), 2), home.get());

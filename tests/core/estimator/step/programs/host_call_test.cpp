@@ -77,7 +77,7 @@ TEST_CASE("a host_call gets the rows of all replicas, at every step") {
   }
 }
 
-TEST_CASE("experimental_host_call_every_n_steps counts anew in each loop") {
+TEST_CASE("experimental_host_call_every_n_steps starts counting in each loop") {
   std::vector<int64_t> expected;
   for (int64_t step = 0; step <= 20; step += 2) expected.push_back(step);
   for (int64_t step = 21; step <= 41; step += 2) expected.push_back(step);
@@ -155,7 +155,7 @@ TEST_CASE("a scalar among a host_call's tensors is refused on TPU, in TensorFlow
   CHECK(!DirectoryExists(folder.File(".tpuest")));
 }
 
-TEST_CASE("a summary that is no scalar is refused") {
+TEST_CASE("a summary that is not a scalar is refused") {
   const HostCallFn fn = [](Graph&, const Tensors& tensors) {
     HostCallOps built;
     built.scalars["sum"] = tensors.at("x");
@@ -168,7 +168,7 @@ TEST_CASE("a summary that is no scalar is refused") {
   CHECK(error.message() == "host_call: the summary 'sum' is [?,1], expected a scalar");
 }
 
-TEST_CASE("a fn that its tensors do not suit is named in a warning, and its error goes on") {
+TEST_CASE("a warning names a fn whose arguments do not match, and its error is rethrown") {
   const HostCallFn asks_for_y = [](Graph&, const Tensors& tensors) {
     HostCallOps built;
     built.scalars["sum"] = ops::Sum(tensors.at("y"));

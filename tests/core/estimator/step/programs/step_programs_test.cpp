@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-TEST_CASE("sixteen programs are kept, the one that was not used for longest is made again") {
+TEST_CASE("sixteen programs are kept, and the least recently used one is compiled again") {
   const OpRegistry registry(ops::AllOps());
   const auto backend = MakeCpuBackend();
   VariableStore variables;
@@ -41,7 +41,7 @@ TEST_CASE("sixteen programs are kept, the one that was not used for longest is m
   CHECK(!made(3));
 }
 
-TEST_CASE("the mean over replicas is finite where all of them are") {
+TEST_CASE("the mean over replicas is finite if all values are") {
   const auto mean = [](float a, float b) {
     return ReplicaMean({Tensor::Scalar<float>(a), Tensor::Scalar<float>(b)});
   };
