@@ -28,13 +28,13 @@ Value AnyFeature(const ModelInputs& inputs, const std::set<std::string>& weight_
               "name one in the input_fn's `features`");
 }
 
-// A column of zeros, as long as the batch: that is all the features are read for.
+// Returns a column of zeros, as long as the batch: the features are read only for their length.
 Value BatchOfZeros(Graph& graph, const ModelInputs& inputs,
                    const std::set<std::string>& weight_columns) {
   const Value feature = AnyFeature(inputs, weight_columns);
   const std::vector<int64_t>& known = feature.shape().dims();
   if (std::find(known.begin() + 1, known.end(), kUnknownDim) != known.end()) {
-    // Of lists, which stay on the host with their shape, a column comes from there.
+    // For lists, which stay on the host, the column is computed there.
     std::vector<int64_t> axes(known.size() - 1);
     std::iota(axes.begin(), axes.end(), int64_t{1});
     return ops::ExpandDims(ops::Sum(ops::Cast(ops::ZerosLike(feature), DType::kFloat), axes), -1);

@@ -52,7 +52,7 @@ void AddOutputs(const SpecParts& parts, nn::Tensors& tensors) {
   }
 }
 
-// The head's metrics, those of the job in the place of its own of the same name.
+// Returns the head's metrics; a metric of the job replaces the head's of the same name.
 nn::MetricBuilders MetricsOf(const nn::HeadOutputs& outputs,
                              const std::vector<nn::ExtraMetric>& extra) {
   nn::MetricBuilders builders = nn::ExtraMetricBuilders(extra, outputs.metric_tensors);
@@ -68,8 +68,8 @@ EvalMetrics EvalMetricsOf(const nn::HeadOutputs& outputs, nn::MetricBuilders bui
           .tensors = outputs.metric_tensors};
 }
 
-// The averages that stand in for trained variables outside of training: what these are restored
-// from.
+// Returns the averages that replace trained variables outside training: the names from which these
+// are restored.
 std::map<std::string, std::string> UsedAverages(const SpecParts& parts) {
   const Graph& graph = parts.layers.graph;
   const std::vector<nn::KeptAverage> averages = nn::WithoutTables(
@@ -118,8 +118,8 @@ bool DescendsSum(const SpecParts& parts) {
   return SumsLosses(parts) && !(parts.divides_losses && HasKeras(parts.optimizers));
 }
 
-// True if a step's loss is told as the sum of its replicas', as TensorFlow's Estimator tells every
-// loss that no optimizer of tf.train divided.
+// True if a step's loss is reported as the sum over replicas, as TensorFlow's Estimator does for
+// every loss that no optimizer of tf.train divided.
 bool TellsSum(const SpecParts& parts) {
   return SumsLosses(parts) || (IsStrategy(parts) && HasKeras(parts.optimizers));
 }
@@ -151,7 +151,7 @@ Value CurrentEpoch(Graph& graph, double steps_per_epoch) {
   return ops::RealDiv(ops::Cast(step, DType::kFloat), steps_per_epoch);
 }
 
-// What a training step has to record.
+// Returns the values that a training step can record.
 Recordable RecordableOf(const SpecParts& parts, const TPUEstimatorSpec& spec,
                         const nn::HeadOutputs& outputs) {
   Recordable of{.scalars = spec.summaries,
@@ -170,8 +170,8 @@ Recordable RecordableOf(const SpecParts& parts, const TPUEstimatorSpec& spec,
   return of;
 }
 
-// Puts the histograms that a job asks for in the spec, and returns the tags that are scalars; "" in
-// the place of what is none.
+// Adds the histograms that a job asks for to the spec, and returns the tags of scalars; "" instead
+// of any other tag.
 std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const Graph& graph,
                                            const nn::TrainOp& train_op, TPUEstimatorSpec& spec) {
   const auto takes = [&](std::string_view word) {
@@ -193,7 +193,7 @@ std::vector<std::string> WithoutHistograms(std::vector<std::string> tags, const 
   return tags;
 }
 
-// What formulas of summaries may name: the head's tensors, features, and by their groups
+// The names that formulas of summaries may use: the head's tensors and features, and, by group,
 // predictions, variables and gradients.
 nn::FormulaNames SummaryNames(const SpecParts& parts, const TPUEstimatorSpec& spec,
                               const nn::HeadOutputs& outputs, const nn::TrainOp& train_op) {
@@ -258,7 +258,7 @@ void SetTraining(const SpecParts& parts, const nn::HeadOutputs& outputs, TPUEsti
   }
   spec.host_call =
       RecordedCall(recorded, RecordableOf(parts, spec, outputs), parts.layers.graph.registry());
-  // A tag is written once: by the host_call, not by the loop's own summaries too.
+  // Each tag is written once: by the host_call, and not by the loop's own summaries.
   for (const std::string& tag : recorded) spec.summaries.erase(tag);
 }
 

@@ -8,7 +8,7 @@ template <class Kind>
 TPUEstimatorSpec DnnOf<Kind>::Build(Graph& graph, const ModelInputs& inputs, Mode mode,
                                     const Params& params, const JobContext& job) const {
   const nn::AnyHead head = Head();
-  // TensorFlow partitions the variables, into one part: slots stand in its scope.
+  // TensorFlow partitions the variables into one part, whose scope contains the slots.
   const nn::OptimizerNames names{.slot_scope = "t_0", .power_beginning = "dnn/head/"};
   return BuildPremade(graph,
                       {.head = head,

@@ -24,7 +24,7 @@ std::vector<std::pair<std::string_view, const Formula*>> FormulasOf(const Formul
   return given;
 }
 
-// What tf.summary makes of a name: other characters become _, and leading slashes go.
+// Converts a name as tf.summary does: other characters become _, and leading slashes are removed.
 std::string CleanTag(const std::string& name) {
   std::string tag = name;
   for (char& c : tag) {

@@ -53,7 +53,7 @@ nn::NetworkInputs InputsOf(const Functional& model, const ModelInputs& inputs) {
   return network;
 }
 
-// What layers call the presence of a list's values.
+// The name under which layers read whether a list has a value.
 std::string PresenceOf(const std::string& feature) { return feature + "/present"; }
 
 // Whether a layer takes that input.

@@ -52,7 +52,7 @@ class Builder {
     return spec;
   }
 
-  // The spec of the MetaGraph that is tagged eval; nullopt if there is none.
+  // Returns the spec of the MetaGraph that is tagged eval; nullopt if there is none.
   std::optional<TPUEstimatorSpec> Evaluate() {
     const MetaGraphInfo* const meta = saved_->FindOrNull({"eval"});
     if (meta == nullptr || !meta->signatures.contains("eval")) return {};
@@ -129,8 +129,8 @@ class Builder {
     return chosen;
   }
 
-  // The values that are fed, by the tensor's name. A dict's labels go by their keys; one label is
-  // the input that is no feature, where there is one: TensorFlow calls it 'label' if the job gave
+  // Returns the values to feed, by tensor name. A dict's labels go by their keys; a single label is
+  // the input that is not a feature, if there is one: TensorFlow calls it 'label' if the job gave
   // it no name.
   [[nodiscard]] std::map<std::string, Value> MatchInputs(const SignatureInfo& signature) const {
     std::map<std::string, Value> given;

@@ -101,7 +101,7 @@ class TableLookups {
   }
 
  private:
-  // Some tables are looked up by one value an example alone.
+  // Some tables accept only one value per example.
   void CheckWidth(const std::string& name, const nn::FeatureConfig& feature,
                   const nn::TableConfig& table, const nn::Categories& ids) const {
     if (ids.ids.shape().dim(1) == 1) return;
@@ -118,14 +118,14 @@ class TableLookups {
         fmt::format("feature '{}' has several values per example, but FrequencyEstimator takes one",
                     name));
   }
-  // The rows of the first steps one by one, zeros where there are fewer, and how many there are.
+  // Adds the rows of the first steps, padded with zeros, and the number of steps.
   void PutSteps(const std::string& name, const nn::FeatureConfig& feature, const Variable& table,
                 const nn::TableStart& start, const nn::Categories& ids, ModelInputs& inputs) {
     Graph& graph = layers_.graph;
     const int64_t steps = feature.max_sequence_length;
     const Value none = graph.Scalar<int64_t>(-1);
     const Value zero = graph.Scalar<int64_t>(0);
-    // Numbers from 1 on, so that what fills lists up to the steps is 0, which is none.
+    // Counts numbers from 1, so that the 0 that pads lists to the steps means no row.
     const Value counted =
         ops::AddV2(ops::SelectV2(ids.there, ids.ids, none), graph.Scalar<int64_t>(1));
     const Value filled = ops::Pad(counted, {{0, 0}, {0, steps}});

@@ -94,8 +94,8 @@ void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view w
   }
 }
 
-// The newest checkpoint for an evaluator. A damaged state file is told once: `told` is kept from
-// call to call.
+// Returns the newest checkpoint for an evaluator. A damaged state file is reported once: `told` is
+// kept between calls.
 std::optional<std::string> NewestToFollow(const EstimatorContext& context, std::string& told) {
   RegularCheckpoint newest = NewestRegularCheckpoint(context.model_dir);
   if (newest.prefix && !newest.fault.empty() && newest.fault != told) {
@@ -106,7 +106,7 @@ std::optional<std::string> NewestToFollow(const EstimatorContext& context, std::
   return std::move(newest.prefix);
 }
 
-// The evaluations within a training are all made, or the run is one to go on with.
+// Completes the evaluations within a training, or marks the run as one to resume.
 void SettleEvaluators(const TrainHooks& hooks, TrainResult& result) {
   for (SessionRunHook* const hook : hooks.hooks) {
     if (auto* const evaluator = dynamic_cast<InMemoryEvaluatorHook*>(hook)) {

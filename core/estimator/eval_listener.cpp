@@ -28,7 +28,7 @@ std::optional<std::string> EvaluationListener::AfterSave(int64_t step) {
   return std::nullopt;
 }
 
-// What only a stop request has saved is not evaluated: the run goes on from the checkpoint before.
+// A preemption checkpoint is not evaluated: the run resumes from the checkpoint before it.
 bool EvaluationListener::OwesFirst(int64_t step) {
   const std::optional<CutRun> cut = saved_().resume.cut;
   last_saved_ = cut ? cut->saved : step;
@@ -78,7 +78,7 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
   return next;
 }
 
-// Where nothing tells whether the checkpoint was evaluated, it is evaluated again.
+// Without a record of its evaluation, the checkpoint is evaluated again.
 std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
   const bool is_damaged = step > 0 && IsSettledStepDamaged(context_.model_dir);
   if (!is_damaged) return ReadSettledStep(context_.model_dir);
@@ -100,7 +100,7 @@ void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoin
   runner_.GoOnFrom(step, owed);
   if (owed.empty()) return;
   settled_ = *settled;
-  // First those that were due at the checkpoint, then those that the run's end makes.
+  // First the evaluations due at the checkpoint, then those at the run's end.
   for (const bool by_steps : {true, false}) {
     for (size_t task = 0; task < runner_.tasks().size(); ++task) {
       const bool is_owed = owed.contains(runner_.tasks()[task].label);

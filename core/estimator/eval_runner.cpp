@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// The metrics as floats, as events have them; those that are not one number are left out.
+// The metrics as floats, as in events, without metrics of several numbers.
 std::map<std::string, float> Numbers(const std::map<std::string, Tensor>& metrics) {
   std::map<std::string, float> numbers;
   for (const auto& [name, value] : metrics) {

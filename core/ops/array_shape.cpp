@@ -82,7 +82,7 @@ void ReshapeShape(ShapeContext& context) {
   if (unknown > 1 && context.Constant(1).valid()) {
     context.Fail(fmt::format("only one dimension can be -1, found {}", shape.Text()));
   }
-  // What is no shape is told by the graph.
+  // The graph reports an invalid shape.
   if (!from.fully_known() || unknown > 1 || !IsCountable(shape)) return context.Output(0, shape);
   int64_t elements = 1;
   for (const int64_t dim : shape.dims()) elements *= dim == kUnknownDim ? 1 : dim;

@@ -1,4 +1,4 @@
-// Values that come from nowhere or from a shape alone.
+// Values that depend on nothing or only on a shape.
 
 #include <algorithm>
 #include <cmath>

@@ -81,7 +81,7 @@ void BatchNormGradient(GradContext& c) {
   for (int i = 0; i < 3; ++i) c.SetDx(i, grad->output(i));
 }
 
-// Mixes the moving value and the batch's, as the op is told.
+// Mixes the moving value and the batch's, as the op's attributes say.
 Value Mixed(const Node& node, Value moving, Value batch) {
   const float factor = node.Attr<float>("exponential_avg_factor");
   if (factor == 1.0F) return batch;

@@ -67,7 +67,7 @@ const OpDef kCollectiveOps[] = {
                   "T: bfloat16|float|double|int32",
      .shape = FirstInputShape,
      .grad = CrossReplicaSumGrad,
-     // The sum of one replica; where there are more the program adds them up itself.
+     // The sum over one replica; the program itself adds several.
      .cpu = PlanAlias,
      .hlo = LowerReplicaSum,
      .flops = OutputFlops,

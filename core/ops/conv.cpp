@@ -81,7 +81,7 @@ void ConvGrad(GradContext& c) {
 }
 
 // dx is linear in the filter and in dy: its derivative by the filter is a weight gradient with the
-// incoming ddx in the place of x.
+// incoming ddx instead of x.
 void BackpropInputGrad(GradContext& c) {
   c.SetDx(1, BackpropFilter(c.node(), c.Dy(), c.input(1), c.input(2)));
   c.SetDx(2, ForwardOf(c.node(), c.Dy(), c.input(1)));

@@ -10,8 +10,8 @@ namespace tpuest::ops {
 namespace {
 
 struct Convolution {
-  // The layouts of image, filter and result. XLA's CPU compiler has fast code for these alone, and
-  // does not bring others to them inside of a loop; elsewhere transposing costs nothing.
+  // The layouts of image, filter and result. XLA's CPU compiler has fast code only for these, and
+  // does not convert others to them inside a loop; elsewhere transposing costs nothing.
   std::string_view dimensions = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
   std::vector<int64_t> strides = {1, 1};
   std::vector<int64_t> low = {0, 0};

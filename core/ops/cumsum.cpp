@@ -87,7 +87,8 @@ void PlanCumsum(PlanContext& context) {
   }
 }
 
-// x moved by so many places along an axis, towards the end or the beginning, zeros behind it.
+// Returns x shifted by `places` along an axis, towards the end or the beginning, and padded with
+// zeros.
 HloTerm MovedAlong(const HloTerm& x, int64_t axis, int64_t places, bool to_end) {
   HloBuilder& hlo = x.hlo();
   const auto at = static_cast<size_t>(axis);

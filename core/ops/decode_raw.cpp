@@ -26,7 +26,7 @@ bool KeepsShape(const Node& node) {
   return std::find(std::begin(kOps), std::end(kOps), node.type()) != std::end(kOps);
 }
 
-// Counts the elements of one row; nullopt unless all dimensions behind the first are known.
+// Returns the number of elements of a row; nullopt unless all dimensions after the first are known.
 std::optional<int64_t> ElementsOfRow(const Shape& shape) {
   if (!shape.known_rank() || shape.rank() == 0) return std::nullopt;
   const Shape row(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));

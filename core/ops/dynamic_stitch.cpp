@@ -20,7 +20,7 @@ bool BeginsWith(const Shape& shape, const Shape& front) {
       front);
 }
 
-// `shape` without its first axes, as many as `front` has, behind `rows`.
+// Returns [rows] + `shape` without its first axes, as many as `front` has.
 Shape RowsBehind(int64_t rows, const Shape& shape, const Shape& front) {
   if (!shape.known_rank() || !front.known_rank()) return Shape::UnknownRank();
   std::vector<int64_t> dims = {rows};
@@ -90,7 +90,7 @@ void PlanDynamicPartition(PlanContext& context) {
   });
 }
 
-// The rows' numbers are dealt out as the rows were, and say where each one's gradient goes back to.
+// Partitions the row numbers like the rows; they say where each row's gradient belongs.
 void DynamicPartitionGrad(GradContext& c) {
   const Value partitions = c.input(1);
   const auto lists = c.node().Attr<int64_t>("num_partitions");

@@ -37,7 +37,7 @@ bool ChoosesRows(const Shape& condition, const Shape& x) {
   return condition.known_rank() && x.known_rank() && condition.rank() == 1 && x.rank() > 1;
 }
 
-// The condition's shape with 1s behind it, by which it broadcasts along the rows.
+// Returns the condition's shape followed by 1s, so that it broadcasts along the rows.
 Shape AsColumn(const Shape& condition, int rank) {
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
   dims[0] = condition.dim(0);
@@ -147,7 +147,7 @@ void PlanAddN(PlanContext& context) {
   const DType dtype = context.OutputDType(0);
   const BinaryKernel add = FindBinary(Binary::kAdd, dtype);
   Check(add != nullptr, "AddN has no kernel for {}", NameOf(dtype));
-  // Only the first, if it is there once: the others are read after the result is begun.
+  // Only the first input, if it occurs once, because all others are read after the result is begun.
   const std::vector<Value>& inputs = context.node().inputs();
   if (std::count(inputs.begin(), inputs.end(), inputs[0]) == 1) context.AllowInPlace(0, 0);
   std::vector<Buffer> values;

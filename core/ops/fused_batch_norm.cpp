@@ -41,7 +41,7 @@ NormActivation ActivationOf(const Node& node) {
   return name == "Relu6" ? NormActivation::kRelu6 : NormActivation::kNone;
 }
 
-// Where a kernel finds what NormInputs holds: inputs `image` to image + 4 of the node.
+// The buffers of NormInputs: inputs `image` to image + 4 of the node.
 struct NormBuffers {
   Buffer x, scale, offset, mean, variance;
   NormInputs sizes;

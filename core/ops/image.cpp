@@ -71,7 +71,7 @@ void ResizeShapes(ShapeContext& c) {
   ResizedShape(c, 1);
 }
 
-// Of (grads, original image).
+// For the inputs (grads, original image).
 void ResizeGradShapes(ShapeContext& c) {
   CheckGrid(c);
   NeedRank(c, c.Input(0), 4, "the gradient [N, H', W', C]");
@@ -111,7 +111,7 @@ void ProjectiveShapes(ShapeContext& c) {
   ResizedShape(c, 2);
 }
 
-// Of (original image, transforms, grads).
+// For the inputs (original image, transforms, grads).
 void ProjectiveGradShapes(ShapeContext& c) {
   CheckProjective(c, c.Input(0), c.Input(1));
   NeedRank(c, c.Input(2), 4, "the gradient [N, H', W', C]");

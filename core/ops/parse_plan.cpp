@@ -83,7 +83,7 @@ class Parser {
     Buffer out;
   };
 
-  // The values of a list stand behind each other, whatever their row.
+  // The values of a list follow each other, whatever their row.
   struct Sparse {
     std::string key;
     FeatureKind kind;

@@ -15,7 +15,7 @@ Value Strings(Graph& graph, const std::vector<std::string>& values, std::string_
   return graph.Constant(Tensor::Strings({static_cast<int64_t>(values.size())}, values), name);
 }
 
-// A feature's default; one of no elements is TensorFlow's way to say that there is none.
+// Returns a feature's default; in TensorFlow an empty default means that there is none.
 Value DefaultOf(Graph& graph, const DenseFeature& feature) {
   if (!feature.default_value.valid()) return graph.Constant(Tensor(feature.dtype, {0}));
   std::string name = "key_" + feature.key;

@@ -56,7 +56,7 @@ void RandomShape(ShapeContext& context) {
   context.Output(0, SizesFromInput(context, 0));
 }
 
-// The rows are those that the shape counts.
+// The rows are counted by the shape.
 Rows RandomRows(RowContext& context) {
   for (int i = 1; i < static_cast<int>(context.node().inputs().size()); ++i) {
     if (context.IsCut(i)) return Rows::kWhole;

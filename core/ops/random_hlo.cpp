@@ -142,7 +142,7 @@ void LowerRandomNormal(LowerContext& c) {
   Finish(c, NormalOf(pairs, NormalDType(c)));
 }
 
-// Draws all again until none is outside; those that were inside stay.
+// Redraws all numbers until none is out of bounds; numbers that were in bounds stay.
 void LowerTruncatedNormal(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const int64_t n = c.OutputShape(0).elements();

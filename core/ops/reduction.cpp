@@ -134,7 +134,7 @@ void MeanGrad(GradContext& c) {
   c.SetDx(0, Spread(c, RealDiv(c.Dy(), ReducedCount(c))));
 }
 
-// The gradient is shared by those that are equal to the extreme.
+// The elements that equal the extreme share the gradient.
 void ExtremeGrad(GradContext& c) {
   NeedAxes(c);
   const Value y = Kept(c.node(), c.output(0));
@@ -144,8 +144,8 @@ void ExtremeGrad(GradContext& c) {
   c.SetDx(0, Mul(RealDiv(chosen, ties), Kept(c.node(), c.Dy())));
 }
 
-// dx is dy times the product of the others: of all that are not 0 divided by x; where one is 0 only
-// that one has a gradient, and where more are 0 none has.
+// dx is dy times the product of all other elements: the product of the nonzero ones divided by x.
+// If one element is 0, only it has a gradient; if several are 0, none has.
 void ProdGrad(GradContext& c) {
   NeedAxes(c);
   const Value x = c.input(0);
@@ -162,7 +162,7 @@ void ProdGrad(GradContext& c) {
   c.SetDx(0, Mul(SelectV2(is_zero, of_zero, of_others), Kept(c.node(), c.Dy())));
 }
 
-// Along other axes each row has its result; sums over the rows are made of parts.
+// Along other axes each row has its own result; sums over the rows are computed in parts.
 template <Rows over_rows>
 Rows ReductionRows(RowContext& context) {
   if (!context.IsCut(0) || context.IsCut(1)) return Rows::kWhole;

@@ -39,7 +39,7 @@ void GatherRowsShape(ShapeContext& context) {
   }
 }
 
-// Those of one replica; where there are more the program gathers them itself.
+// The rows of one replica; the program itself gathers those of several.
 void PlanGatherRows(PlanContext& context) {
   context.Alias(0, 0);
   context.Alias(1, 1);
@@ -81,8 +81,8 @@ struct SumRowsSizes {
   int replicas;
 };
 
-// Which of the given rows each distinct one is made of: those of row u are order[begins[u]] ..
-// order[begins[u + 1] - 1], in the order of the replicas.
+// The given rows that form each distinct one: those of row u are order[begins[u]] .. order[begins[u
+// + 1] - 1], in the order of the replicas.
 struct Contributions {
   const int32_t* begins;
   const int32_t* order;
@@ -110,7 +110,7 @@ Contributions ByDistinct(const Index* indices, const int32_t* idx, int64_t rows,
   return {begins, order, distinct};
 }
 
-// The tree over replicas first .. first + count - 1, with the rows at `of` alone.
+// Sums the tree over replicas first .. first + count - 1, using only the rows at `of`.
 template <class T>
 class SparseTree {
  public:

@@ -21,14 +21,14 @@ struct InitialStep {
   float number = 0;
 };
 
-// What an initial value does with what it draws.
+// How an initial value is computed from its random numbers.
 struct InitialDraw {
   Distribution distribution = Distribution::kUniform;
   uint64_t name = 0;  // in the key
   std::vector<InitialStep> steps;
 };
 
-// The number that a constant holds everywhere; nullopt: it is none.
+// Returns the number in every element of a constant; nullopt if it has several.
 std::optional<float> InitialNumber(const Value& value) {
   if (value.node->type() == "Fill") return InitialNumber(value.node->input(1));
   if (value.node->type() != "Const") return std::nullopt;

@@ -46,7 +46,7 @@ void SegmentShape(ShapeContext& context) {
   context.Output(0, Shape(dims));
 }
 
-// Each element of data gets its segment's gradient; those that were dropped get none.
+// Each element of data gets its segment's gradient; dropped elements get none.
 void SegmentGrad(GradContext& c) {
   const Value ids = c.input(1);
   const Value zero = c.graph().ScalarOf(ids.dtype(), 0);
@@ -81,7 +81,7 @@ struct SegmentPlan {
   std::string node;
 };
 
-// bfloat16 is summed in float and rounded once; the others in place.
+// bfloat16 is summed in float and rounded once; other dtypes are summed in place.
 template <class T>
 void RunSegments(const SegmentPlan& plan, const Task& task) {
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -141,8 +141,7 @@ void LowerSegmentSum(LowerContext& c) {
   c.Output(0, sums.As(c.OutputDType(0)).value());
 }
 
-// The sums are not made of parts over blocks: rows are summed in their order, and a table is not
-// kept per block.
+// The sums are not split over blocks: rows are summed in order, and there is no table per block.
 const OpDef kSegmentOps[] = {
     {.name = "UnsortedSegmentSum",
      .signature = "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T; "

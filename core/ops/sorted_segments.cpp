@@ -76,7 +76,7 @@ BoundOp BindSortedSegments(const Node& node) {
   return SizedByInputs(node, {IsGivenSegments(node) ? 3 : SegmentIdsInput(node)});
 }
 
-// What the sum of each segment is divided by, [segments, 1, ...] of `rank`.
+// Returns the divisor of each segment's sum, [segments, 1, ...] of `rank`.
 Value SegmentDivisors(Combiner combiner, Value ids, Value segments, DType dtype, int rank) {
   const Value ones = OnesLike(Cast(ids, dtype));
   Value counts = Maximum(UnsortedSegmentSum(ones, ids, segments), 1.0);

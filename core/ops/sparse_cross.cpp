@@ -21,8 +21,8 @@ Value AsColumns(Value x) {
   return x.dtype() == DType::kString || x.dtype() == DType::kInt64 ? x : Cast(x, DType::kInt64);
 }
 
-// Shapes the crosses, which come one behind the other, as [B, crosses of a row]; -1 leaves the
-// number that is not known to Reshape.
+// Reshapes the concatenated crosses to [B, crosses per row]; -1 lets Reshape infer the unknown
+// size.
 Value CrossedRows(Value crosses, const std::vector<Value>& dense) {
   int64_t each = 1;
   for (const Value& x : dense) {
@@ -96,7 +96,7 @@ std::vector<int64_t> ValuesOfRows(const Node& node, const int64_t* indices, int6
   return counts;
 }
 
-// The rows of a batch, of which a sparse input has a shape [rows, ...].
+// Returns the rows of a batch from the shape [rows, ...] of a sparse input.
 int64_t SparseBatch(const Node& node, const std::vector<int64_t>& shape) {
   if (shape.empty() || shape[0] < 0 || shape[0] > kMostSizedRows) {
     FailInData(node, fmt::format("crosses batches of 0 to {} rows", kMostSizedRows));

@@ -130,7 +130,7 @@ void PlanSparseReshape(PlanContext& context) {
   });
 }
 
-// Where the entries of a sparse tensor go once each row has one.
+// The positions of a sparse tensor's entries once each row has one.
 struct FilledEntries {
   std::vector<int64_t> begins;  // the first place of each row, and the number of all
   std::vector<char> is_empty;   // by row
@@ -333,8 +333,8 @@ void PlanSparseSlice(PlanContext& context) {
   });
 }
 
-// Of ops that take values and change none: the gradient goes back to the values that were taken,
-// whose numbers the same op on the numbers of all values gives.
+// For ops that select values unchanged: the gradient goes back to the selected values, whose
+// numbers the same op finds among the numbers of all values.
 void TakenValuesGrad(GradContext& c) {
   const Value dy = c.Dy(1);
   if (!dy.valid() || !c.Wants(1)) return;

@@ -207,7 +207,7 @@ class Indices {
         what_(fmt::format("{} '{}'", context.node().type(), context.node().name())) {}
 
   [[nodiscard]] int64_t count() const { return count_; }
-  // Where row i of the tensor is to come from is brought near, if there is such a row.
+  // Prefetches the source of row i of the tensor, if there is such a row.
   void Prefetch(const Task& task, int64_t i, const char* table, size_t bytes) const {
     if (i >= count_) return;
     const int64_t at = Index(task, i);
@@ -327,8 +327,8 @@ void PlanScatter(PlanContext& context) {
   });
 }
 
-// Counts a row that an update is of, where it is counted, and says whether it may be written; what
-// may is noted, where changes are.
+// Counts a row that an update writes, if rows are counted, and returns whether it may be written. A
+// row that may be written is noted, if changes are noted.
 bool Admits(const RowWatch* watch, int64_t row) {
   if (watch == nullptr) return true;
   if (watch->row_counts != nullptr) {
@@ -407,7 +407,7 @@ HloValue InOwnPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows) 
   return hlo.Binary("subtract", rows, hlo.Broadcast(first, rows.shape));
 }
 
-// Those rows of the part, [rows..., ...]; `otherwise` stands for others.
+// Returns these rows of the part, [rows..., ...]; all other rows are `otherwise`.
 HloValue RowsOfPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows, double otherwise) {
   const HloValue numbers = InOwnPart(hlo, part, rows);
   const HloValue found = hlo.GatherRows(part, numbers);
@@ -420,8 +420,8 @@ HloValue RowsOfPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows,
                     hlo.FullLike(found, otherwise));
 }
 
-// Every replica is told the numbers of all, looks among its rows, and gets the sum of what was
-// found for its own numbers: one has the row, the others zeros.
+// Every replica gets the row numbers of all, looks among its rows, and receives the sum of what was
+// found for its own numbers: one replica has the row, all others zeros.
 HloValue GatherFromParts(LowerContext& c, const HloValue& part) {
   HloBuilder& hlo = c.hlo();
   const auto last = static_cast<double>(VariableShape(c.node().input(0)).dim(0) - 1);
@@ -438,8 +438,8 @@ void LowerResourceGather(LowerContext& c) {
   c.Output(0, c.HasPart(0) ? GatherFromParts(c, rows) : c.hlo().GatherRows(rows, c.Input(1)));
 }
 
-// Indices that are outside are no rows. All replicas write the same, and who has a part those of it
-// alone.
+// Indices out of range mean no row. All replicas write the same values, and the owner of a part
+// writes only its rows.
 void Scatter(LowerContext& c, std::string_view op, const HloValue& updates) {
   const HloValue now = c.Variable(0);
   const HloValue rows = c.HasPart(0) ? InOwnPart(c.hlo(), now, c.Input(1)) : c.Input(1);

@@ -91,7 +91,7 @@ class Printer {
     if (node.Attr<bool>("scientific")) real_ = formats->scientific;
   }
 
-  // A precision below 0 is none.
+  // A negative precision means none.
   [[nodiscard]] std::string operator()(double value) const {
     return Printed([&](char* to, size_t size) {
       return std::snprintf(to, size, real_, width_, precision_, value);
@@ -185,7 +185,7 @@ class SipHash {
 
   uint64_t Of(std::string_view text) {
     constexpr size_t kWord = sizeof(uint64_t);
-    // The last word ends with the length of the text, of which its lowest byte counts.
+    // The last word ends with the lowest byte of the text's length.
     uint64_t last = static_cast<uint64_t>(text.size()) << 56U;
     for (; text.size() >= kWord; text.remove_prefix(kWord)) Word(Bytes(text.substr(0, kWord)));
     last |= Bytes(text);

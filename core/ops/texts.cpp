@@ -34,7 +34,7 @@ Value TextSlice(Value x, const int64_t* begin, const int64_t* end) {
   if (from_start && (end == nullptr || *end >= 0)) {
     return Substr(x, number(0), number(end == nullptr ? kMost : *end));
   }
-  // A bound is inside of each text, so that Substr has nothing to refuse.
+  // The bound is inside each text, so Substr accepts it.
   const Value length = StringLength(x);
   const auto bound = [&](int64_t at) {
     if (at >= 0) return Minimum(length, number(at));
@@ -239,7 +239,7 @@ void PlanStringJoin(PlanContext& context) {
 
 // ---- numbers ------------------------------------------------------------------------------------
 
-// "0x1f" behind a sign.
+// Parses "0x1f" after a sign.
 std::optional<double> HexOf(std::string_view text) {
   if (text.size() < 3 || text[0] != '0' || (text[1] != 'x' && text[1] != 'X')) return std::nullopt;
   double value = 0;
@@ -252,8 +252,9 @@ std::optional<double> HexOf(std::string_view text) {
   return value;
 }
 
-// A number as TensorFlow reads it: spaces around it, one sign, digits with a point and an exponent,
-// whole ones of base 16, "inf" and "nan" in letters of any size. What is too large is infinite.
+// Parses a number as TensorFlow does: spaces around it, one sign, digits with a point and an
+// exponent, integers in base 16, "inf" and "nan" in any case. Numbers that are too large are
+// infinite.
 template <class T>
 std::optional<T> RealOf(std::string_view text) {
   text = WithoutSpaces(text);

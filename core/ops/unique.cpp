@@ -57,7 +57,7 @@ void PlanUniqueOf(PlanContext& context) {
   const Buffer y = context.Output(0);
   const Buffer idx = context.Output(1);
   const Buffer table = context.Scratch(UniqueTableBytes(n));
-  // Of a constant, whose distinct numbers are counted, y has just these.
+  // For a constant, whose distinct numbers are counted, y has only these.
   const int64_t distinct = context.OutputShape(0).dim(0);
   const bool is_padded = distinct == n;
   const Buffer padded = is_padded ? Buffer() : context.Scratch(static_cast<size_t>(n) * sizeof(T));
@@ -120,7 +120,7 @@ const OpDef kUniqueOps[] = {
 
 }  // namespace
 
-// The numbers that stand first, in their order, are counted from 0.
+// The first occurrences, in their order, are numbered from 0.
 HloUnique UniqueNumbers(HloBuilder& hlo, const HloValue& x) {
   if (x.dim(0) == 0) return {x, hlo.Convert(x, DType::kInt32)};
   const HloTerm first = FirstPlaces(hlo, x);

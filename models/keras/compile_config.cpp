@@ -1,4 +1,4 @@
-// compile_config of Keras 2.12 to 2.15, in words that Keras 3 reads, too:
+// compile_config of Keras 2.12 to 2.15, in a form that Keras 3 also reads:
 //
 //   {"optimizer": object, "loss": object or {output: object}, "metrics": [object] or {output:
 //   [object]}, "loss_weights": null or {output: number}, "weighted_metrics": null}
@@ -248,8 +248,8 @@ std::string_view AccuracyWith(std::string_view loss) {
   return "accuracy";
 }
 
-// What results call a metric, without the output's name, which Keras puts before it where there are
-// several.
+// Returns the name of a metric in results, without the output's name, which Keras prepends if there
+// are several outputs.
 std::string MetricName(const nn::KerasMetric& metric, const nn::KerasOutput& output, bool is_one) {
   const std::string name = metric.name.value_or(metric.fn);
   const std::string prefix = output.name + "_";

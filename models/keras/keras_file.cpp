@@ -30,12 +30,12 @@ namespace tpuest {
 namespace {
 
 constexpr std::string_view kLayers = "layers";
-// What Keras 2.12 to 2.14 call it.
+// The name in Keras 2.12 to 2.14.
 constexpr std::string_view kOldLayers = "_layer_checkpoint_dependencies";
 constexpr std::string_view kIdfWeights = "idf_weights";
 constexpr int kMostDepth = 64;  // of objects in objects
 
-// The strings of an attribute, or of those that a long list was split into.
+// Returns the strings of an attribute, or of the attributes into which a long list was split.
 std::vector<std::string> StringList(const Hdf5Object& object, const std::string& attribute) {
   if (object.HasAttribute(attribute)) return object.Strings(attribute);
   std::vector<std::string> all;

@@ -71,7 +71,7 @@ class Parser {
     return Number();
   }
 
-  // Goes on from one element to the next; false at the end.
+  // Moves from one element to the next; returns false at the end.
   bool More(char end) {
     SkipSpace();
     if (Peek() == end) {

@@ -24,8 +24,8 @@ KerasJson JsonOf(std::vector<T>& values);
 template <class... Ts>
 KerasJson JsonOf(std::variant<Ts...>& value);
 
-// Writes what a struct visits. Where a layer gets its inputs and its first values from is not told,
-// nor what Keras has not.
+// Writes the arguments that a struct visits, without its inputs, its initial values, and arguments
+// that Keras lacks.
 class ConfigWriter {
  public:
   template <class T>

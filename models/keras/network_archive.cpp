@@ -1,6 +1,6 @@
-// A model is written as Keras 2.12 to 2.15 write one, in those words that Keras 3 reads, too: class
-// Model of module keras, whose from_config makes a Functional of layers with nodes; InputLayers by
-// batch_input_shape; nodes as lists [[layer, call, 0, {arguments}], ...], a list a call.
+// Writes a model as Keras 2.12 to 2.15 do, in a form that Keras 3 also reads: class Model of module
+// keras, whose from_config makes a Functional of layers with nodes; InputLayers by
+// batch_input_shape; nodes as lists [[layer, call, 0, {arguments}], ...], one list per call.
 
 #include "models/keras/network_archive.h"
 
@@ -18,7 +18,7 @@
 namespace tpuest {
 namespace {
 
-// What a call of a layer gives.
+// The result of a call of a layer.
 struct Call {
   size_t layer = 0;  // its number among the layers that are written
   int number = 0;    // of the call, from 0
@@ -132,7 +132,7 @@ class NetworkWriter {
     for (const int64_t size : input.shape.dims()) {
       shape.push_back(size < 0 ? KerasJson() : KerasJson(size));
     }
-    // What Keras computes with is float32; what it looks up stays what it is.
+    // Keras computes in float32; values that it looks up keep their dtype.
     const bool is_looked_up = input.dtype == DType::kString || input.dtype == DType::kInt32 ||
                               input.dtype == DType::kInt64;
     return Add("InputLayer", KerasLayerName(input.name),
@@ -303,7 +303,8 @@ class NetworkWriter {
           {.path = number == 0 ? "layers/" + snake : fmt::format("layers/{}_{}", snake, number),
            .values = layer.values});
     }
-    // What leads to no output is no part of the model, but calls of its layers may take it.
+    // Layers that lead to no output are not part of the model, but calls of its layers may use
+    // them.
     for (size_t i = 0; i < written_.size(); ++i) {
       if (known.contains(i) || (written_[i].calls.empty() && !used_.contains(i))) continue;
       layers.push_back(LayerJson(written_[i]));

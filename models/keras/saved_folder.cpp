@@ -120,7 +120,7 @@ class WeightsReader {
       const std::optional<int> layer = objects_.at(node).Find(own);
       if (!layer) return layers;
       layers.push_back({*layer, path + "." + own, ""});
-      // It is also `layer-3`, and its metadata stand under the one or the other.
+      // The layer is also `layer-3`, and its metadata may be under either name.
       for (const ObjectGraph::Child& child : objects_.at(node).children) {
         const auto found = metadata_.find(path + "." + child.name);
         if (child.node != *layer || found == metadata_.end()) continue;
@@ -132,7 +132,7 @@ class WeightsReader {
     }
   }
 
-  // Those of a layer, or of all layers of a model.
+  // Adds the weights of a layer, or of all layers of a model.
   void AddWeights(const Layer& layer, int depth, std::vector<KerasWeight>& weights) const {
     if (depth > kMostModels) {
       throw Error(Code::kCheckpoint, bundle_->prefix() + ": damaged: a layer contains itself");

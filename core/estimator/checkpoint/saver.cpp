@@ -88,7 +88,7 @@ std::string LostShard(const std::string& prefix) {
   return "";
 }
 
-// Of a mounted bucket: what was written counts once the index has come back whole.
+// On a mounted bucket, written data counts only once the index has been read back completely.
 void ReadBack(const std::string& prefix) {
   try {
     const BundleReader reader(prefix);
@@ -141,7 +141,7 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
   stuck_ = RemoveNotedCheckpoints(args_.model_dir, last_step_.value_or(0));
 }
 
-// Changes are noted since the base that the restored checkpoint stands on, or since it was written.
+// Changes are noted since the base of the restored checkpoint, or since it was written.
 void Saver::RecoverBase(const std::string& restored, bool is_extra) {
   base_ = BaseOf(restored);
   if (!base_ && !is_extra) base_ = {.prefix = restored, .checksum = IndexChecksum(restored)};
@@ -265,7 +265,7 @@ void Saver::WriteState() const {
   WriteCheckpointState(args_.model_dir, State(), kCheckpointState, args_.fsync);
 }
 
-// Those that are kept as the best, and one for every keep_checkpoint_every_n_hours, stay.
+// Keeps the best checkpoints, and one for every keep_checkpoint_every_n_hours.
 std::vector<std::string> Saver::ToRemove(const std::deque<Kept>& old) {
   std::vector<std::string> prefixes;
   for (const Kept& kept : old) {
@@ -300,8 +300,8 @@ void Saver::NoteRemoving(std::vector<std::string> prefixes, const std::string& e
   WriteFileAtomically(RemovingPath(args_.model_dir), lines, /*fsync=*/false);
 }
 
-// What the disk does not let go, or a later checkpoint stands on, stays noted, for the next save or
-// the next start, and so does an extra.
+// Checkpoints that cannot be removed, that a later one is based on, or that are preemption
+// checkpoints stay noted for the next save or the next start.
 void Saver::Remove(std::vector<std::string> prefixes) {
   stuck_.clear();
   std::stable_sort(prefixes.begin(), prefixes.end(),

@@ -48,8 +48,8 @@ std::string ListText(const std::vector<std::string>& names) {
   return Join(shown, ", ") + (rest > 0 ? fmt::format(" and {} more", rest) : "");
 }
 
-// Whether the name is "<variable>/<slot>" for one of these: a variable's fault is told once, not
-// again for its slots.
+// Whether the name is "<variable>/<slot>" for one of these: a variable's fault is reported once,
+// not again for its slots.
 bool IsSlotOfAny(const std::vector<std::string>& variables, std::string_view name) {
   return std::any_of(variables.begin(), variables.end(),
                      [&](const std::string& variable) { return name.starts_with(variable + "/"); });
@@ -111,7 +111,7 @@ std::vector<Fault> Differences(const SavedState& saved, const Graph& graph,
   return faults;
 }
 
-// Refuses a table whose written rows alone are in the checkpoint, where it is needed whole.
+// Refuses a checkpoint that has only the materialized rows of a table that is needed whole.
 void CheckIsWhole(const SavedState& saved, const Variable& variable, const std::string& source) {
   if (!saved.left.contains(RowValuesName(source))) return;
   throw Error(Code::kUsage,

@@ -14,7 +14,7 @@ class FilledUpStream final : public WrappedStream {
   FilledUpStream(std::unique_ptr<BatchStream> stream, int64_t from, int64_t rows)
       : WrappedStream(std::move(stream)), from_(from), rows_(rows) {}
 
-  // What fills a batch up is its first row, which one part alone has.
+  // Padding copies the first row, which only one part has.
   void TakeRows(int64_t /*first*/, int64_t /*count*/) override {}
   [[nodiscard]] std::optional<Batch> Next() override {
     std::optional<Batch> batch = of().Next();

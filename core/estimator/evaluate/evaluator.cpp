@@ -126,8 +126,8 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   return result;
 }
 
-// The others have trained the same variables, as was compared before the checkpoint: most need not
-// be sent.
+// The workers have trained the same variables, which was compared before the checkpoint, so most
+// need not be sent.
 EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const {
   EvaluateOrder order{.seed = seed,
                       .seeds_by_name = context_.seeds_by_name,
@@ -197,7 +197,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   if (result.batches == 0) ThrowNoExamples();
   result.metrics = metrics_.Values();
   result.metrics.merge(model_.EvalMetricValues());
-  // The loss is the mean over batches: a short one counts as much as the others.
+  // The loss is the mean over batches: a short batch counts as much as a full one.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));
   home.log.Info("Inference Time : {:0.5f}s", home.clock.Seconds() - begin);
@@ -205,7 +205,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%d-%H:%M:%S"));
 }
 
-// TensorFlow logs every one of less than 20 batches, else about ten of them.
+// TensorFlow logs each of fewer than 20 batches, otherwise about ten of them.
 void Evaluator::LogBatch(const EvaluateArgs& args, int64_t batches) {
   if (ProgressListener* const progress = context_.home.progress) {
     progress->Report({.activity = "eval", .step = batches, .goal = args.steps});

@@ -66,7 +66,7 @@ std::vector<Shape> ShapesOfAll(const std::vector<Tensor>& inputs, const Batch& b
   return shapes;
 }
 
-// The batch without its padding, which stands at its end.
+// Returns the batch without the padding at its end.
 Batch WithoutPadding(const Batch& batch) {
   Batch cut = batch;
   const int64_t rows = RowsOf(batch);
@@ -246,7 +246,7 @@ InferenceModel::Output InferenceModel::Run(const Batch& given, StepTrace* trace)
   return output;
 }
 
-// They are this process's own: in a group the others do not take part.
+// The summaries are computed by this process only; in a group no other process takes part.
 void InferenceModel::MakeSummaries(Variant& variant) {
   if (variant.scalars != nullptr) return;
   StepProgramArgs args = *variant.args;

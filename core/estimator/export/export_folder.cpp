@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kTries = 10;
 
-// The file without which a folder is no SavedModel; "" where there is none.
+// Returns the file without which a folder is not a SavedModel; "" if there is none.
 std::string GraphOf(const std::string& folder) {
   for (const bool as_text : {false, true}) {
     std::string path = SavedModelPath(folder, as_text);

@@ -168,7 +168,7 @@ class Verifier {
     return static_cast<size_t>(feature - stream.features.begin());
   }
 
-  // True if the export takes features alone.
+  // True if the export takes only features.
   [[nodiscard]] bool IsRaw() const {
     for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
       for (const auto& [key, signature] : meta_graph.signatures) {
@@ -262,7 +262,7 @@ class Verifier {
   [[nodiscard]] std::vector<Tensor> FeedsOf(const SignatureInfo& signature, size_t batch) const {
     std::vector<Tensor> feeds;
     for (const auto& [key, input] : signature.inputs) {
-      // A request's column may have the name of the feature that is made of it.
+      // A request's column may have the name of the feature that is computed from it.
       const std::optional<size_t> column = PlaceOf(requests_, key);
       const std::optional<size_t> feature = PlaceOf(spec_, key);
       if (column) {

@@ -25,7 +25,7 @@ std::string TagOf(Mode mode) {
   return mode == Mode::kPredict ? kServeTag : std::string(ModeName(mode));
 }
 
-// A metric's update as a tensor: a signature names tensors, and the update is none.
+// A metric's update as a tensor: signatures name tensors, and the update is a node without one.
 Value UpdateTensor(Graph& graph, Node* update) {
   const AfterScope after(graph);
   const Value wrapper = graph.Constant(Tensor(DType::kFloat, {0}), "metric_op_wrapper");
@@ -60,8 +60,7 @@ void CheckTypes(const ServingInputReceiver& receiver, const TPUEstimatorSpec& sp
   RefuseInt64OnDevice(graph, spec, inputs);
 }
 
-// Makes the variables of tables of which the checkpoint has the written rows alone, and says what
-// of it they are.
+// Makes the variables of tables of which the checkpoint has only the materialized rows.
 void AddSavedRows(const SavedState& saved, bool for_tpu, Graph& graph,
                   std::map<std::string, std::string>& restore_names) {
   for (const std::string& table : TablesSavedByRows(saved)) {
@@ -283,7 +282,7 @@ std::vector<NamedTensor> SavedModelWriter::Variables(const std::vector<Part>& pa
       ThrowMissing(part.spec.mode, saved, error);
     }
   }
-  // What a server would do as it loads the model is done: variables have the values after it.
+  // A server's initialization is already done here: variables have their values after it.
   const Part& last = parts.back();
   RunLocalInit(context_.home.backend, *last.graph, {.local_init_op = last.local_init_op}, restored);
   std::vector<NamedTensor> tensors;

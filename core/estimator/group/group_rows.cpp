@@ -21,7 +21,7 @@ const RowTable& TableOf(const VariableStore& store, const std::string& variable)
   return *rows->table;
 }
 
-// The tables of which others have not got their rows, in the order of their weights' names.
+// Returns the tables whose rows are not partitioned yet, in the order of their weights' names.
 std::vector<std::shared_ptr<RowTable>> Undealt(const VariableStore& store) {
   std::vector<std::shared_ptr<RowTable>> tables = store.tables().all();
   std::erase_if(tables, [](const auto& table) {
@@ -60,7 +60,7 @@ struct LinesPiece {
   void Put(MessageWriter& message) const { message.List(numbers); }
 };
 
-// What goes to each owner, in pieces. An empty one is the last.
+// Sends pieces to each owner; an empty piece is the last.
 template <class Piece>
 class PiecesByOwner {
  public:
@@ -91,7 +91,8 @@ class PiecesByOwner {
   std::vector<Piece> of_owner_;
 };
 
-// The tables of which each process has its own rows, by their weights: in all processes the same.
+// Returns the tables of which each process has its own rows, by their weights; the same in all
+// processes.
 std::vector<std::string> SharedTables(const VariableStore& store) {
   std::vector<std::string> tables;
   for (const std::shared_ptr<RowTable>& table : store.tables().all()) {
@@ -100,7 +101,7 @@ std::vector<std::string> SharedTables(const VariableStore& store) {
   return tables;
 }
 
-// What is counted and noted of a table's rows.
+// Returns which records of a table's rows are kept.
 std::vector<RowRecords> Watched(const VariableStore& store, const std::string& weights) {
   const bool is_counted = store.tables().counted().contains(weights);
   const bool is_noted = store.tables().noted().contains(weights);
@@ -194,7 +195,7 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
   return written;
 }
 
-// First which tables there are, with the seeds of what is drawn; then the rows of each.
+// First the tables with the seeds of their initial values, then the rows of each.
 void DealRows(hosts::Group& group, const VariableStore& store) {
   const std::vector<std::shared_ptr<RowTable>> tables = Undealt(store);
   MessageWriter listed;

@@ -19,7 +19,7 @@ namespace {
 // Inputs up to this size are read whole at each start: tens of milliseconds.
 constexpr int64_t kMostBytes = int64_t{64} << 20;
 constexpr int64_t kMostFiles = 1000;
-// Of larger inputs, as many pieces of 4 KiB, spread evenly over all bytes.
+// The number of 4 KiB pieces that are read of larger inputs, spread evenly over all bytes.
 constexpr int64_t kSamples = 100;
 constexpr int64_t kSampleBytes = 4096;
 

@@ -25,7 +25,7 @@
 namespace tpuest {
 namespace {
 
-// What a checkpoint's entry is of a table whose rows the processes share.
+// A checkpoint entry of a table whose rows the processes share.
 struct SharedEntry {
   enum class Form { kWhole, kKeys, kValues };
 
@@ -39,7 +39,7 @@ std::optional<std::string> Before(std::string_view ending, const std::string& na
   return name.substr(0, name.size() - ending.size());
 }
 
-// nullopt: it is none, or the others do not have their rows yet.
+// Returns nullopt if it is not such an entry, or if the rows are not partitioned yet.
 std::optional<SharedEntry> EntryOf(const VariableStore& store, const std::string& name) {
   using Form = SharedEntry::Form;
   const auto find = [&](const std::optional<std::string>& variable,
@@ -89,8 +89,8 @@ std::vector<std::vector<Piece>> PiecesByWriter(const WriteShardsOrder& order, in
   return pieces;
 }
 
-// Where pieces end, each the number of the row behind it; the last is that of all rows. `written`:
-// the rows that an entry by rows has.
+// Returns where pieces end, each as the number of the row after it; the last is the number of all
+// rows. `written`: the rows of an entry by rows.
 std::vector<int64_t> EndsOf(const SharedEntry& entry, const std::vector<int64_t>& written) {
   const int64_t most = RowsAtOnce(entry.table->width());
   const bool is_whole = entry.form == SharedEntry::Form::kWhole;
@@ -103,7 +103,7 @@ std::vector<int64_t> EndsOf(const SharedEntry& entry, const std::vector<int64_t>
   return ends;
 }
 
-// What one process has of a piece.
+// The part of a piece that one process has.
 struct Part {
   std::vector<int64_t> rows;  // the smallest first
   std::vector<float> values;  // [rows.size(), width]; of keys none
@@ -127,7 +127,8 @@ void Append(std::string& bytes, const void* from, size_t size) {
   bytes.append(static_cast<const char*>(from), size);
 }
 
-// The values of rows first .. end - 1, those that nobody wrote as they are drawn.
+// Returns the values of rows first .. end - 1; rows that were never written have their initial
+// values.
 std::string WholePiece(const SharedEntry& entry, const Piece& piece, std::span<const Part> parts) {
   const auto width = static_cast<size_t>(entry.table->width());
   const auto n = static_cast<size_t>(piece.end - piece.first);
@@ -178,7 +179,7 @@ std::string WrittenPiece(const SharedEntry& entry, std::span<const Part> parts) 
 
 // ---- writing
 
-// What this process gives of any piece.
+// The rows of this process in any piece.
 class OwnRowsOfPieces {
  public:
   explicit OwnRowsOfPieces(const VariableStore& store) : store_(store) {}
@@ -201,8 +202,8 @@ class OwnRowsOfPieces {
   std::map<const RowTable*, std::vector<int64_t>> written_;
 };
 
-// The shards that this process writes. What goes wrong with one of them is kept until the end, so
-// that the processes stay at the same piece.
+// The shards that this process writes. An error is kept until the end, so that the processes stay
+// at the same piece.
 class OwnShards {
  public:
   OwnShards(const WriteShardsOrder& order, const std::string& model_dir)
@@ -230,7 +231,7 @@ class OwnShards {
       for (const auto& file : files_) file->Commit();
     });
   }
-  // Of each of its shards, in the order's order.
+  // One entry per shard, in the order of the order.
   [[nodiscard]] const std::vector<std::vector<StoredValues>>& stored() const { return stored_; }
   [[nodiscard]] const std::optional<Error>& failed() const { return failed_; }
 
@@ -357,7 +358,7 @@ std::vector<size_t> SharedShards(const VariableStore& store, std::span<const Sha
   return shared;
 }
 
-// The same folder may be mounted for reading alone here.
+// This process may have mounted the folder read-only.
 bool SeesFolder(const std::string& model_dir, const SeesFolderOrder& order) {
   try {
     const std::string path = SharedPath(model_dir);

@@ -125,7 +125,7 @@ void ConditionHook::Look(const StepRecord& record) {
   state_.is_due = state_.is_due || (holds && !state_.holds);
   state_.holds = holds;
   state_.steps += 1;
-  // The mean of all, and of about average_steps once there are so many.
+  // The mean of all steps, and of about average_steps once there are that many.
   const double among = std::min(state_.steps, static_cast<double>(options_.average_steps));
   state_.average += (static_cast<double>(record.loss) - state_.average) / among;
 }

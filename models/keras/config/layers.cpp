@@ -27,7 +27,7 @@ constexpr std::array kOtherNames = {OtherName{"Convolution2D", "Conv2D"},
 constexpr std::array<std::string_view, 4> kJobLayers = {"Reverse", "DotInteraction", "Lambda",
                                                         "Functional"};
 
-// What adapt() has learned from data, or the user has given: it has to be there.
+// Values that adapt() has learned from data, or that the user has given; they are required.
 constexpr std::array<std::string_view, 2> kLearned = {"vocabulary", "bin_boundaries"};
 
 // Keys of one class that say nothing beside what it has learned.
@@ -69,7 +69,7 @@ bool IsIn(const List& list, const Item& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// The job's layer that Keras calls so; null: there is none. Its first alias is Keras' class.
+// Returns the job's layer for a Keras class, or nullptr. Its first alias is the class.
 const config::Type* FindLayer(std::string_view class_name) {
   for (const OtherName& other : kOtherNames) {
     if (other.keras == class_name) class_name = other.name;
@@ -100,7 +100,7 @@ KerasJson Lower(const KerasJson& value) {
   return text;
 }
 
-// Of a shape with its batch, or one whose unknown dimension is null, the job's: -1.
+// Converts a shape with its batch, or with null for unknown sizes, to the job's form with -1.
 KerasJson ShapeOfExample(const KerasJson& value) {
   KerasJson shape = KerasJson::array();
   for (const KerasJson& side : value) shape.push_back(side.is_null() ? KerasJson(-1) : side);
@@ -215,7 +215,7 @@ std::string AddArguments(const config::Type& layer, const KerasJson& config, Ker
     }
     KerasJson value = ArgumentOf(argument, given);
     if (value.is_null() || (!argument.field.required && value == otherwise)) continue;
-    // Keras takes the path of a vocabulary in the place of its entries.
+    // Keras also accepts the path of a vocabulary instead of its entries.
     const bool is_path = key == "vocabulary" && value.is_string();
     section[is_path ? "vocabulary_file" : key] = std::move(value);
   }

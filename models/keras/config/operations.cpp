@@ -41,7 +41,7 @@ std::string Short(const std::string& function) {
       "use a layer of Keras, or a SavedModel: model: {type: saved_model}");
 }
 
-// Of a constant and a tensor.
+// An operation on a constant and a tensor.
 KerasJson WithConstant(const KerasOperation& operation, const std::string& name) {
   const KerasJson constant = Unwrapped(operation.constant);
   if (!constant.is_number() && !constant.is_array()) RefuseOperation(operation);

@@ -17,9 +17,9 @@ constexpr const char* kModel = "model";
 constexpr const char* kNet = "net";
 constexpr const char* kOptimizer = "optimizer";
 
-// An optimizer of tf.keras.optimizers.legacy whose slots mean what tf.train's do: which inputs of
-// the update its own variables hold, and which of them are 0. SGD with momentum is none: it keeps
-// minus the rate times what MomentumOptimizer does.
+// An optimizer of tf.keras.optimizers.legacy whose slots mean the same as tf.train's: the inputs of
+// the update that its own variables hold, and those that are 0. SGD with momentum is excluded: it
+// stores minus the rate times the momentum of MomentumOptimizer.
 struct KerasNames {
   std::string_view op;
   std::vector<std::pair<std::string_view, std::string_view>> variables;  // variable, input
@@ -60,7 +60,7 @@ std::string KerasScopeOf(const std::string& variable) {
   return variable.substr(0, variable.find('/', variable.find('/') + 1) + 1);
 }
 
-// The scope of all variables of Keras' optimizers; "" where there is none, or not one.
+// Returns the scope of all variables of Keras' optimizers; "" if there is none, or more than one.
 std::string OnlyKerasScope(const Graph& graph) {
   std::string scope;
   for (const auto& variable : graph.variables()) {
@@ -179,8 +179,7 @@ void ObjectLayout::AddSlot(const Variable& variable) {
       .slots.push_back({nodes_.at(base), std::string(names->objects.front()), node});
 }
 
-// Adds the variables that Keras' optimizer has of its own. A rate that changes is none in Keras
-// either.
+// Adds the Keras optimizer's own variables. A rate that changes is not stored, as in Keras.
 void ObjectLayout::AddKeras() {
   for (const KerasNames& keras : KerasOptimizers()) {
     const Node* const update = FirstOf(graph_, keras.op);
@@ -242,7 +241,7 @@ void ObjectLayout::AddNames() {
     refer(0, kNet, At({kModel}));
     return;
   }
-  // TensorFlow takes an object for one of its own alone: the root is not a model in it, too.
+  // TensorFlow treats an object as one kind only, so the root cannot also be a model in it.
   const int net = Make();
   for (const ObjectGraph::Child& child : std::vector(objects_.at(0).children)) {
     if (layers.contains(child.node)) Refer(net, child.name, child.node);
@@ -251,8 +250,8 @@ void ObjectLayout::AddNames() {
   refer(0, kNet, net);
 }
 
-// The number of steps that Adam's powers have seen: fewer than global_step where the run went on
-// from a checkpoint whose optimizer had made fewer.
+// Returns the number of steps in Adam's powers: less than global_step if the run resumed from a
+// checkpoint whose optimizer had made fewer.
 int64_t ObjectLayout::Count(VariableStore& store) const {
   const int64_t step = *store.Get(std::string(nn::kGlobalStepName)).data<int64_t>();
   const Variable* const power = graph_.FindVariable("beta2_power");

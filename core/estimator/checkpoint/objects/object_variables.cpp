@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kStepNames[] = {"global_step", "step", "estimator_global_step"};
 constexpr std::string_view kCountNames[] = {"iter", "_iterations"};
 
-// The one of these nodes that holds a value, or nullopt where there are none or several.
+// Returns the only one of these nodes that holds a value; nullopt if there are none or several.
 std::optional<int> Only(const std::set<int>& nodes) {
   if (nodes.size() != 1) return std::nullopt;
   return *nodes.begin();
@@ -88,8 +88,8 @@ class Finder {
     return candidates;
   }
 
-  // The one model whose layers are called as here, as a class of one's own calls them:
-  // "net/l1/kernel". Empty: there is none, or several.
+  // Finds the only model whose layers have the names used here, as a user-defined class names them:
+  // "net/l1/kernel". Empty if there is none, or if there are several.
   VariableNodes ByNames() const {
     std::vector<Candidate> candidates = Candidates(true);
     std::erase_if(candidates, [](const Candidate& model) { return !model.fits; });

@@ -89,7 +89,7 @@ std::shared_ptr<const StreamedTensor> ValuesOf(const VariableStore& store, const
                          : ValueStream(rows->table, rows->column, keys);
 }
 
-// Whether checkpoints have the written rows of a table alone.
+// Whether checkpoints contain only the materialized rows of a table.
 bool IsByRows(const RowTable& table, int64_t whole_table_bytes) {
   return WholeBytes(Shape({table.rows(), table.width()})) > whole_table_bytes;
 }

@@ -20,7 +20,7 @@ constexpr std::string_view kSeen = "tpuest/seen/";
 constexpr auto kSeenNumbers = static_cast<int64_t>(RowCount::kNumbers);  // of a row
 constexpr int64_t kLinesAtOnce = int64_t{1} << 15;
 
-// The rows in as many runs as have about so many lines each.
+// The rows in runs of about equally many lines.
 std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
                                                  const std::string& weights, int64_t rows) {
   const int64_t lines = CountAllRecords(store.tables(), weights, RowRecords::kSeen);

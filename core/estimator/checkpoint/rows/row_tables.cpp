@@ -106,7 +106,7 @@ void AddNames(const RowTable& table, std::set<std::string>& names) {
   for (const RowVariable& variable : table.variables()) names.insert(variable.name);
 }
 
-// The table that a saved run has of these variables, where it has just these.
+// Returns the saved run's table if it has exactly these variables.
 std::shared_ptr<RowTable> Shared(const SavedState& saved, const TableVariables& variables) {
   for (const std::shared_ptr<RowTable>& table : saved.tables) {
     const std::vector<RowVariable>& theirs = table->variables();
@@ -128,7 +128,7 @@ RowKeeping KeepingOf(const EmbeddingsOptions& options) {
   RowKeeping keeping;
   if (options.layout == "array") keeping.layout = RowLayout::kArray;
   if (options.layout == "index") keeping.layout = RowLayout::kIndex;
-  // What is saved by its rows is kept so.
+  // A table that is saved by rows is also kept by rows.
   keeping.least_shared = std::min(options.shared_table_bytes, options.whole_table_bytes);
   if (options.max_resident_bytes) keeping.budget->most = *options.max_resident_bytes;
   return keeping;

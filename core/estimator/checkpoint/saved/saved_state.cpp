@@ -19,7 +19,7 @@ constexpr const char* kPosition = "tpuest/stream_position";
 constexpr const char* kLooks = "tpuest/looks";
 constexpr const char* kConditions = "tpuest/conditions";
 
-// The int64s of an entry, or nullptr where there is none of that size.
+// Returns the int64s of an entry, or nullptr if there is none of that size.
 const int64_t* Find(const std::map<std::string, Tensor>& tensors, const char* name,
                     int64_t elements) {
   const auto found = tensors.find(name);
@@ -123,8 +123,8 @@ std::vector<std::string> AllCandidates(const std::string& model_dir, const Named
   return all;
 }
 
-// TensorFlow's way back to an older checkpoint is to name it as the newest; one wrong bit can do
-// it, too.
+// TensorFlow returns to an older checkpoint by naming it as the newest; a single wrong bit can do
+// the same.
 void WarnOfOlder(const std::string& model_dir, const CheckpointState& state,
                  const std::string& taken, Log& log) {
   const std::vector<std::string>& all = state.all_model_checkpoint_paths;
@@ -158,7 +158,7 @@ void WarnOfLostNewest(const std::string& model_dir, const CheckpointState& state
                           CheckpointStatePath(model_dir)));
 }
 
-// Throws the Error of the last of `count` checkpoints, none of which can be read.
+// Throws the Error of the last of `count` checkpoints if none can be read.
 [[noreturn]] void ThrowUnreadable(const std::string& model_dir, size_t count, const Error& last) {
   std::vector<Fault> faults = last.faults();
   if (count > 1) {
