@@ -45,8 +45,9 @@ bool DependsOnData(const Shape& shape) {
                      [](int64_t dim) { return dim == kUnknownDim; });
 }
 
-// Marks host ops, and what reads results of theirs whose shape depends on data: the device meets
-// none of those. Nodes stand in topological order, so one pass carries the mark down a chain.
+// Marks host ops, and nodes that read results of theirs whose shape depends on data, because the
+// device supports neither. Nodes are in topological order, so one pass carries the mark down a
+// chain.
 std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs_device) {
   std::vector<char> stays(graph.nodes().size(), 0);
   for (const auto& node : graph.nodes()) {
@@ -60,7 +61,7 @@ std::vector<char> StaysOnHost(const Graph& graph, const std::vector<char>& needs
   return stays;
 }
 
-// Marks nodes that follow from constants and from the shapes of others alone: the program after the
+// Marks nodes that depend only on constants and on shapes of other values: the program after the
 // device can compute them itself.
 std::vector<char> FollowsFromShapes(const Graph& graph) {
   std::vector<char> follows(graph.nodes().size(), 0);
@@ -138,8 +139,8 @@ class Cutter {
   static size_t Id(const Node& node) { return static_cast<size_t>(node.id()); }
   Part& PartOf(const Node& node) { return cut_.parts[Id(node)]; }
 
-  // A node needs the device if it reads state, stands in an AfterScope, or reads a node that does.
-  // Constants and what is fed are there without it.
+  // A node needs the device if it reads state, is in an AfterScope, or reads such a node. Constants
+  // and feeds exist without it.
   void FindWhatNeedsTheDevice() {
     for (const auto& node : graph_.nodes()) {
       bool needs = ReadsState(*node) || node->after();
@@ -157,8 +158,8 @@ class Cutter {
     }
   }
 
-  // Before go host ops that are not after, and all that they depend on: readers stand behind what
-  // they read, so the walk goes from the last node to the first.
+  // Host ops that are not in *after*, and everything they depend on, go into *before*: nodes come
+  // after those that they read, so the walk goes from the last node to the first.
   void PlaceBefore() {
     const std::vector<char> stays = StaysOnHost(graph_, needs_device_);
     for (size_t id = graph_.nodes().size(); id-- > 0;) {
@@ -207,8 +208,8 @@ class Cutter {
     if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
   }
 
-  // A value that follows from shapes is computed anew there, since they are those of the whole
-  // batch; what it is computed from crosses in its place.
+  // *after* recomputes a value that follows from shapes, because its shapes are those of the whole
+  // batch; the values from which it is computed cross instead.
   void CrossToAfter(const Value& value) {
     std::vector<Value> open = {value};
     std::set<Value> seen;

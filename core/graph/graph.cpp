@@ -105,8 +105,8 @@ class Typing {
   }
 
  private:
-  // Binds the argument to the inputs from `next` on and returns the first one behind it. The order
-  // of inputs is that of the signature, so one pass is enough.
+  // Binds the argument to the inputs from `next` on and returns the first input after it. Inputs
+  // are in the order of the signature, so one pass is enough.
   size_t BindInput(const ArgDef& arg, size_t next) {
     if (!arg.type_list_attr.empty()) return BindTypeList(arg, next);
     size_t count = 1;
@@ -255,7 +255,7 @@ Value Graph::NamedPlaceholder(DType dtype, const Shape& shape, std::string name,
       ->output(0);
 }
 
-// The nodes stand outside of any scope: the handle has the variable's name as it is in checkpoints.
+// The nodes are outside any scope: the handle has the variable's name in checkpoints.
 Variable* Graph::AddVariable(const std::string& name, DType dtype, const Shape& shape,
                              Value initial_value, const VariableOptions& options) {
   if (FindVariable(name) != nullptr) {

@@ -15,8 +15,8 @@ bool Recomputer::IsAgain(const Node& node) const {
          node.control_inputs().empty() && IsCovered(node);
 }
 
-// Variables and constants are there at any time. So are results of covered nodes that cannot be
-// computed again: random numbers, of which no more is kept than what is read.
+// Variables and constants are always available. So are results of covered nodes that cannot be
+// recomputed, such as random numbers, of which only those that are read are kept.
 Value Recomputer::Kept(const Value& value) {
   const Node& node = *value.node;
   const bool is_there = node.op().source != ValueSource::kNone || node.op().stateful ||

@@ -103,7 +103,8 @@ AttrValue ParseDefault(std::string_view op, const std::string& type, const std::
   return {};
 }
 
-// Where the default's '=' stands, which is no part of ">=" or "<="; npos: nowhere.
+// Returns the position of the default's '=', which is not part of ">=" or "<="; npos if there is
+// none.
 size_t FindDefault(const std::string& text) {
   size_t at = text.find('=');
   while (at != std::string::npos && at > 0 && (text[at - 1] == '<' || text[at - 1] == '>')) {
@@ -121,7 +122,7 @@ std::optional<int64_t> TakeBound(std::string& type, std::string_view sign) {
   return bound;
 }
 
-// "float|double", every name of which is a dtype.
+// Parses "float|double", in which every name is a dtype.
 std::vector<DType> ParseDTypes(std::string_view op, const std::string& text) {
   std::vector<DType> dtypes;
   for (const std::string& item : Split(text, '|')) {

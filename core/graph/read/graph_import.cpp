@@ -103,8 +103,8 @@ class Importer {
     return named ? found->second.s() : handle.name();
   }
 
-  // Finds where each variable's value comes from: the checkpoint, if it has one, else the
-  // initializer. True if an initializer is needed that `request` does not ask for yet.
+  // Finds the source of each variable's value: the checkpoint, if it has one, otherwise the
+  // initializer. Returns true if an initializer is needed that `request` does not name yet.
   bool FindSources(const InlinedGraph& inlined, InlineRequest& request) {
     bool added = false;
     for (const pb::NodeDef& node : inlined.graph->node()) {
@@ -251,8 +251,8 @@ class Importer {
                             shape.Text(), what, NameOf(found_dtype), found.Text()));
   }
 
-  // The collection trainable_variables decides where there is one (read once); else a floating
-  // variable is trained.
+  // The collection trainable_variables decides if it exists (read once); otherwise floating
+  // variables are trained.
   bool IsTrainable(const pb::NodeDef& node, DType dtype) {
     if (!trainable_) {
       trainable_.emplace();

@@ -9,8 +9,8 @@
 namespace tpuest {
 namespace {
 
-// The read at the start of the step that all uses of a variable share: the one named for it, else
-// the first that waits for nothing.
+// Returns the read at the start of the step that all uses of a variable share: the read named after
+// it, or otherwise the first one without control inputs.
 Value SharedRead(const Graph& graph, const Node& handle) {
   const std::string preferred = handle.name() + "/Read/ReadVariableOp";
   Value read;
@@ -25,8 +25,8 @@ Value SharedRead(const Graph& graph, const Node& handle) {
   return read;
 }
 
-// Makes the VarHandleOps of the graph its variables. Whether one is trained is told by no node, so
-// floating ones count as trainable; the global step does not.
+// Makes variables of the graph's VarHandleOps. No node says whether one is trained, so floating
+// ones count as trainable, except the global step.
 void AdoptVariables(const std::map<std::string, std::string>& initial, const NodeReader& reader,
                     Graph& graph) {
   for (const auto& node : graph.nodes()) {

@@ -124,7 +124,7 @@ void NodeReader::AddReady(const pb::NodeDef& node) {
 
 Node* NodeReader::MakeNode(const pb::NodeDef& node, std::vector<Value> inputs) {
   const RegisteredOp* const op = graph_.registry().Find(node.op());
-  // Ops whose names begin with '_' stand only in graphs that are made here, whose shapes fit.
+  // Ops whose names begin with '_' occur only in graphs that are made here, whose shapes fit.
   if (op == nullptr || node.op().starts_with('_')) {
     throw Error(Code::kData, fmt::format("node '{}' needs op {}, which tpuest does not support",
                                          node.name(), node.op()));

@@ -48,8 +48,8 @@ std::vector<std::string> InitOps(const pb::MetaGraphDef& meta, const OpRegistry&
   return {ops.begin(), ops.end()};
 }
 
-// The tables of a graph, by node and by shared_name: the initializer may stand in another function,
-// with a handle of its own for the same table.
+// The tables of a graph, by node and by shared_name: the initializer may be in another function,
+// with its own handle of the same table.
 class Tables {
  public:
   explicit Tables(const pb::GraphDef& graph) {

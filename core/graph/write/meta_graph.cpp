@@ -130,8 +130,8 @@ class MetaGraphWriter {
     }
   }
 
-  // Writes the node with its inputs renamed where a call gives them. With reads_per_use each input
-  // that is a variable's value becomes a ReadVariableOp of this node's own, which stands before it.
+  // Writes the node, with its inputs renamed to the call's. With reads_per_use, each input that is
+  // a variable's value becomes a separate ReadVariableOp before the node.
   void AddNode(Node& node) {
     pb::NodeDef def;
     WriteNode(node, def);
@@ -139,7 +139,7 @@ class MetaGraphWriter {
     if (spec_.strip_default_attrs) StripDefaultAttrs(node, def);
     WriteOutputShapes(node, def);
     for (const ExportAsset& asset : spec_.assets) {
-      // Where the file was is nobody's concern: a loader feeds the path that it has there.
+      // The original path does not matter: a loader feeds its own path.
       if (asset.path.node == &node) {
         WriteAttr(Tensor::Strings({}, {asset.filename}), (*def.mutable_attr())["value"]);
       }

@@ -40,7 +40,7 @@ struct AttrWriter {
 
 void WriteAttr(const AttrValue& value, pb::AttrValue& out) { std::visit(AttrWriter{out}, value); }
 
-// TensorFlow wants control inputs behind all data inputs.
+// TensorFlow requires control inputs after all data inputs.
 void WriteNode(const Node& node, pb::NodeDef& out) {
   out.set_name(node.name());
   out.set_op(std::string(node.type()));

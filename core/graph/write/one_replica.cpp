@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-// Gives the node these inputs, and behind them what it waits for.
+// Gives the node these inputs, followed by its control inputs.
 void SetInputs(const Node& node, std::vector<std::string> inputs, pb::NodeDef& def) {
   for (int i = static_cast<int>(node.inputs().size()); i < def.input_size(); ++i) {
     inputs.push_back(def.input(i));

@@ -174,7 +174,7 @@ class BodyWriter {
     return name;
   }
 
-  // A variable's value is read anew for each node that uses it.
+  // A variable's value is read separately for each node that uses it.
   std::string ReadFor(const std::string& reader, const Variable& variable) {
     const std::string read = names_.Unique(reader + "/ReadVariableOp");
     const auto known = tensors_.find(variable.handle);
@@ -222,8 +222,8 @@ class BodyWriter {
     tpuest::WriteNode(node, def);
     if (strip_) StripDefaultAttrs(node, def);
     def.clear_input();
-    // True once an input or a control input is a node of the body; else the node hangs on
-    // TPUReplicateMetadata itself.
+    // True once an input or a control input is a node of the body; otherwise the node gets a
+    // control input from TPUReplicateMetadata.
     bool follows_body = false;
     std::vector<std::string> inputs(node.inputs().size());
     // Variables are read first: in TensorFlow a layer's reads come before what it computes.

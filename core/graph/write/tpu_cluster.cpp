@@ -11,9 +11,9 @@ bool IsEverywhere(const Node& node) {
   return node.op().source != ValueSource::kNone && node.op().source != ValueSource::kRead;
 }
 
-// Finds what is inside the call. What goes before the device in CutGraph goes before the call. Of
-// the rest a host op is inside only where the device reads its result again (an outside
-// compilation); else it, and all that follows from it, comes behind the call.
+// Finds the nodes inside the call. Nodes before the device in CutGraph come before the call. Any
+// other host op is inside only if the device reads its result (an outside compilation); otherwise
+// it, and everything that depends on it, comes after the call.
 class ClusterFinder {
  public:
   ClusterFinder(const Graph& graph, const TpuInference& spec, const std::vector<Value>& fetches)

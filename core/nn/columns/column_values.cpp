@@ -49,7 +49,7 @@ Value Shortened(Value rows, double max_norm) {
   const Value squares = ops::Sum(ops::Square(rows), {-1}, /*keep_dims=*/true);
   const Value some = ops::Greater(squares, Zero(squares));
   const Value one = squares.graph().ScalarOf(DType::kFloat, 1);
-  // The root of 0 has no gradient, so 1 stands in below it.
+  // The root has no gradient at 0, so it is taken of 1 instead.
   const Value norm = ops::SelectV2(some, ops::Sqrt(ops::SelectV2(some, squares, one)), squares);
   return ops::RealDiv(ops::Mul(rows, max_norm), ops::Maximum(norm, max_norm));
 }
@@ -336,7 +336,7 @@ struct ColumnValues::Categorize {
     return lists.dtype() == DType::kString ? lists : ops::AsString(lists);
   }
 
-  // The ids where there is a value, else -1.
+  // Returns the ids where there is a value, otherwise -1.
   template <bool sequence>
   Categories Chosen(Value present, Value ids, int64_t buckets) const {
     return {.ids = ops::SelectV2(present, ids, Int64(graph, -1)),

@@ -303,8 +303,8 @@ std::vector<std::string> VariablesOf(const ColumnSet& columns, const std::string
   return found;
 }
 
-// The variable of a column's table. Throws Error kUsage, in TensorFlow's words, where there is none
-// or are several.
+// Returns the variable of a column's table. Throws Error kUsage, in TensorFlow's words, if there
+// are none or several.
 std::string VariableOf(const ColumnSet& columns, const std::string& name, const Graph& graph) {
   const FeatureColumn& column = columns.At(name, {});
   const std::vector<std::string> found = VariablesOf(columns, name, graph);

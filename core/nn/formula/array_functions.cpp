@@ -1,4 +1,4 @@
-// Functions that make, move and pick elements, and those that convert them.
+// Functions that create, move, select and convert elements.
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ Operand BuildOneHot(const Arguments& a) {
                    x.rows}};
 }
 
-// A shape of an example, of which one side may be -1, behind the batch.
+// Returns a shape of an example, in which one dimension may be -1, with the batch before it.
 std::vector<int64_t> Batched(const Arguments& a, const Tensored& x, std::vector<int64_t> dims) {
   const std::vector<int64_t>& from = x.value.shape().dims();
   const Shape example(std::vector<int64_t>(from.begin() + 1, from.end()));

@@ -20,7 +20,7 @@ Value Reduced(Reduce reduce, Value x, const std::vector<int64_t>& axes, bool kee
   return axes.empty() ? x : reduce(x, axes, keep, "");
 }
 
-// What stands for the elements that a mask leaves out.
+// Returns the value that replaces the elements which a mask excludes.
 double FillerOf(Reduce reduce) {
   if (reduce == ops::Max) return -std::numeric_limits<double>::infinity();
   if (reduce == ops::Min) return std::numeric_limits<double>::infinity();
@@ -136,7 +136,7 @@ Operand BuildLogicalXor(const Arguments& a) {
   return {Elementwise(a.graph(), "NotEqual", {&a.at(0), &a.at(1)}, a.call().text)};
 }
 
-// Whole numbers become real first: float32 those of up to 16 bits, the others float64.
+// Integers are converted first: those of up to 16 bits to float32, all others to float64.
 Operand BuildDivide(const Arguments& a) {
   constexpr std::array<size_t, 2> kBoth = {0, 1};
   const std::vector<Tensored> t = a.Alike(kBoth);

@@ -100,8 +100,7 @@ Value Stretched(Value x, const std::vector<int64_t>& ahead) {
   return ops::BroadcastTo(x, Shape(dims));
 }
 
-// The batch axes of two products, each of which has the other's size or 1; nullopt: they do not
-// fit.
+// Returns the broadcast batch axes of two products; nullopt if they do not fit.
 std::optional<std::vector<int64_t>> Together(std::vector<int64_t> x, std::vector<int64_t> y) {
   const size_t rank = std::max(x.size(), y.size());
   x.insert(x.begin(), rank - x.size(), 1);

@@ -77,8 +77,8 @@ bool IsTensors(const ArgDef& arg) {
   return arg.dtype != DType::kResource && arg.type_list_attr.empty();
 }
 
-// What a formula computes with: no variables, no random numbers, no functions of graphs, no other
-// function's gradient.
+// Whether formulas may call the op: not variables, random numbers, functions of graphs, or
+// gradients of other functions.
 bool IsCallable(const RegisteredOp& op) {
   const OpDef& def = *op.def;
   const bool is_gradient = def.name.find("Grad") != std::string_view::npos ||
@@ -95,7 +95,7 @@ bool IsCallable(const RegisteredOp& op) {
                      [&](const AttrDef& attr) { return IsWritable(signature, attr); });
 }
 
-// The ops whose results stand where their arguments do, so that rows stay rows.
+// Ops whose results keep the positions of their arguments, so that rows stay rows.
 bool IsElementwise(std::string_view op) {
   static const std::set<std::string_view> names = [] {
     std::set<std::string_view> all = {"Identity", "StopGradient", "ZerosLike", "OnesLike"};
@@ -151,8 +151,8 @@ AttrValue AttrOf(const Arguments& a, size_t i, const AttrDef& attr) {
   a.Fail(i, fmt::format("formulas cannot express '{}'", a.name(i)));
 }
 
-// The first tensor among the arguments that share a type attribute decides it, else what the
-// Python values are, or else a type that the op takes.
+// The type of the first tensor among the arguments that share a type attribute, or otherwise that
+// of the Python values, or otherwise one that the op takes.
 std::optional<DType> SharedType(const RegisteredOp& op, const Arguments& a, const ArgDef& input) {
   if (input.dtype != DType::kInvalid) return input.dtype;
   std::optional<DType> natural;

@@ -54,7 +54,7 @@ Operand BuildToHashBucket(const Arguments& a) {
   return {Tensored{ops::StringToHashBucket(x.value, a.Integer(1)), x.rows}};
 }
 
-// The texts along an axis one after the other; of one axis, where none is named.
+// Joins the strings along an axis; the axis may be omitted if there is only one.
 Operand BuildReduceJoin(const Arguments& a) {
   constexpr size_t kKeep = 2;
   constexpr size_t kSeparator = 3;

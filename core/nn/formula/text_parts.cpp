@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kMostParts = 1000;   // as often as RE2 repeats
 constexpr int64_t kMostOfSlice = 256;  // some nodes each
 
-// What a regular expression says for this text alone.
+// Escapes a string so that the regular expression matches only that string.
 std::string Escaped(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -93,7 +93,8 @@ Value PartAt(const Expression& e, const Parts& parts, int64_t i) {
   return ops::SelectV2(ops::RegexFullMatch(of.x, pattern), part, none);
 }
 
-// Parts begin to end: each is cut from what those before it leave, which is "" behind the last.
+// Returns parts begin to end: each is cut from the rest after the previous ones, which is "" after
+// the last part.
 std::vector<Value> PartsBetween(const Parts& parts, int64_t begin, int64_t end) {
   const Separated of = SeparatedOf(parts);
   const std::string s = Escaped(of.separator);

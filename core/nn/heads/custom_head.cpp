@@ -140,8 +140,7 @@ class CustomBuilder {
 
   // ---- loss -------------------------------------------------------------------------------------
 
-  // A feature or a label of padding is no example: losses are told apart by their rows, one number
-  // is not.
+  // Padding is not an example: losses per row exclude it, but one number cannot.
   void SetCustomLoss() {
     const NameScope scope(graph_, "losses");
     const Value value = BuildFormula(graph_, head_.loss, names_);
@@ -180,7 +179,7 @@ class CustomBuilder {
         ops::AddV2(losses, ops::AddN(inputs_.regularization_losses, "regularization_loss"), "loss");
   }
 
-  // What metrics may name: logits, labels, and predictions.
+  // The names that metrics may use: logits, labels, and predictions.
   void TakeMetricTensors() {
     Tensors& tensors = outputs_.metric_tensors;
     for (const auto& [name, value] : outputs_.predictions) tensors.emplace(name, value);

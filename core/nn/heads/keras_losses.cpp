@@ -41,7 +41,7 @@ Value LastMean(Value x) { return ops::Mean(x, {-1}); }
 Value LastSum(Value x) { return ops::Sum(x, {-1}); }
 Value Clipped(Value x) { return ops::ClipByValue(x, kEpsilon, 1 - kEpsilon); }
 
-// What stands behind a prediction: the input of the op that made it, if it is of that type.
+// Returns the input of the op that computed a prediction, if it is of that type.
 Value Behind(Value predictions, std::string_view op) {
   Value made = predictions;
   while (made.node->type() == "Cast") made = made.node->inputs()[0];
@@ -54,7 +54,7 @@ Value SmoothPairs(Value y, double smoothing) {
   return smoothing == 0 ? y : ops::AddV2(ops::Mul(y, 1 - smoothing), 0.5 * smoothing);
 }
 
-// Labels [..., C] of which one is 1, with a part of it on all.
+// Labels [..., C] of which one is 1, with a share of it spread over all classes.
 Value SmoothClasses(Value y, double smoothing) {
   if (smoothing == 0) return y;
   const auto classes = static_cast<double>(y.shape().dim(-1));
@@ -287,7 +287,7 @@ constexpr std::
                      Named{"sparse_categorical_crossentropy", SparseCrossentropy},
                      Named{"binary_focal_crossentropy", BinaryFocal},
                      Named{"categorical_focal_crossentropy", CategoricalFocal},
-                     // Those of tf.compat.v1.losses.
+                     // The losses of tf.compat.v1.losses.
                      Named{"absolute_difference",
                            [](Value y, Value p, Arguments) { return ops::Abs(ops::Sub(p, y)); }},
                      Named{"huber_loss",
@@ -390,7 +390,7 @@ const ArgumentRule* FindArgument(std::string_view name) {
   return found == kArguments.end() ? nullptr : found;
 }
 
-// The tensor with `axis` behind all others.
+// Moves `axis` to the end.
 Value WithLast(Value x, int axis) {
   std::vector<int64_t> order;
   for (int i = 0; i < x.shape().rank(); ++i) {

@@ -13,7 +13,7 @@
 namespace tpuest::nn {
 namespace {
 
-// x above the threshold, else 0.
+// Returns x above the threshold, otherwise 0.
 Value Above(Value x, double threshold) {
   const Value kept = ops::Greater(x, x.graph().ScalarOf(x.dtype(), threshold));
   return ops::Mul(x, ops::Cast(kept, x.dtype()));

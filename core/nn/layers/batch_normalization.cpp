@@ -65,9 +65,9 @@ Normalized NormalizeAny(const Normalizing& n, bool training) {
   return {Scaled(n, used), used, {}};
 }
 
-// Normalizes a batch in training, of which `weight` [B] tells the examples: moments are theirs.
-// Those of a replica that has none are 0. Images follow the unbiased variance, as the fused op has
-// it.
+// Normalizes a batch in training by the moments of its examples, which `weight` [B] marks. The
+// moments of a replica without examples are 0. Images follow the unbiased variance, as in the fused
+// op.
 Normalized NormalizeExamples(const Normalizing& n, Value weight) {
   std::vector<int64_t> axes;
   Value weights = weight;

@@ -25,9 +25,8 @@ void CheckPlaces(const LayerScope& layer, std::string_view what, int64_t places)
   }
 }
 
-// Numbers of categories, integers [batch] or [batch, K], as `mode` says. A number outside
-// [0, depth) has no place. `weights`, of their shape, if valid() in the place of ones that are
-// counted.
+// Encodes category numbers, integers [batch] or [batch, K], as `mode` says. A number outside [0,
+// depth) is ignored. `weights`, of their shape, replace the ones that are counted if valid().
 Value Encoded(const LayerScope& layer, const LayerContext& context, Value ids,
               const std::string& mode, int64_t depth, Value weights = {}) {
   if (mode == "int") return ops::Cast(ids, DType::kInt64);
@@ -51,7 +50,7 @@ Value Encoded(const LayerScope& layer, const LayerContext& context, Value ids,
   return single ? rows : ops::Sum(rows, {1});
 }
 
-// The numbers, of which one outside [0, end) is an Error kData when it is computed.
+// Returns the numbers; one outside [0, end) is an Error kData when it is computed.
 Value CheckedBelow(Value ids, int64_t end) {
   std::vector<int64_t> all(static_cast<size_t>(end));
   std::iota(all.begin(), all.end(), 0);
@@ -214,7 +213,7 @@ class Lookup {
                             of_.output_mode));
   }
 
-  // float32 [depth]: what stands before the vocabulary weighs what its entries do on average.
+  // float32 [depth]: tokens before the vocabulary get the average weight of its entries.
   [[nodiscard]] Value Weights(Graph& graph, int64_t depth) const {
     const std::vector<double>& given = of_.idf_weights;
     std::vector<float> weights;
@@ -288,7 +287,7 @@ Value Hashing::Apply(LayerContext& context, Value x) const {
   if (num_bins < 1) layer.Fail(fmt::format("num_bins is {}, expected at least 1", num_bins));
   const NameScope nodes = layer.Nodes();
   x = WordsOrIntegers(layer, x);
-  // Of one bin all is in that one.
+  // With a single bin, everything goes into it.
   const bool masks = mask_value && num_bins > 1;
   Value ids = SaltedHash(layer, x.dtype() == DType::kString ? x : ops::AsString(x), *this,
                          masks ? num_bins - 1 : num_bins);

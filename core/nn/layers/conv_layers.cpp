@@ -322,7 +322,7 @@ std::vector<int64_t> SidesOver(int axes, const Sides& sides, std::string_view wh
   return axes == 2 ? HeightAndWidth(sides, what) : DepthHeightWidth(sides, what);
 }
 
-// What output_padding adds to each axis.
+// Returns the number of steps that output_padding adds to each axis.
 std::vector<int64_t> Additions(const LayerScope& scope,
                                const std::variant<int64_t, std::vector<int64_t>>& padding,
                                const std::vector<int64_t>& strides) {
@@ -404,8 +404,8 @@ Value TransposedOverVolume(Value x, Value kernel, const std::vector<VolumeAxis>&
                     {-1, depth.in, height.in, width.in, -1});
 }
 
-// An axis of what a transposed convolution makes of so many steps, given as those of a convolution
-// (`window.in`), as Keras counts it.
+// Returns an axis of a transposed convolution of `window.in` steps, in the form of the convolution
+// that it transposes; its length is computed as in Keras.
 VolumeAxis TransposedAxis(const LayerScope& scope, VolumeAxis window, bool same,
                           std::optional<int64_t> added) {
   const int64_t in = window.in, span = window.span(), stride = window.stride;

@@ -20,7 +20,7 @@ struct NamedKernel {
   std::string_view name;
   ResampleKernel kernel;
 };
-// Those for which tf.image.resize has the op ScaleAndTranslate.
+// The kernels for which tf.image.resize uses the op ScaleAndTranslate.
 constexpr std::array kKernels = {NamedKernel{"lanczos3", ResampleKernel::kLanczos3},
                                  NamedKernel{"lanczos5", ResampleKernel::kLanczos5},
                                  NamedKernel{"gaussian", ResampleKernel::kGaussian},
@@ -250,7 +250,7 @@ Value RandomRotation::Apply(LayerContext& context, Value x) const {
   const Value angle = DrawEach(x, {turns.low * kTurn, turns.high * kTurn}, seed);
   const Value cos = ops::Cos(angle);
   const Value sin = ops::Sin(angle);
-  // What keeps the middle ((W - 1) / 2, (H - 1) / 2) in its place.
+  // The shift that keeps the centre ((W - 1) / 2, (H - 1) / 2) in place.
   const auto w = static_cast<double>(size.width - 1);
   const auto h = static_cast<double>(size.height - 1);
   const Value x_offset =

@@ -14,7 +14,7 @@ template <class L>
 concept TakesSeveral = requires(const L& layer, LayerContext& context, std::vector<Value> inputs) {
   layer.Apply(context, inputs);
 };
-// Those that make numbers of what they are given look at it as it comes.
+// Layers that convert their inputs to numbers receive them unchanged.
 template <class L>
 concept TakesAnything = requires {
   L::kTakesAnything;

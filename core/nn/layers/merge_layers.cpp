@@ -50,7 +50,7 @@ Value Merged(MergeKind kind, Value x, Value y) {
   return x;
 }
 
-// x with the axis, of unit length if asked for, behind all others.
+// Returns x with the axis at the end, scaled to unit length if requested.
 Value AxisLast(const LayerScope& layer, Value x, int64_t axis, bool normalize) {
   const int64_t rank = x.shape().known_rank() ? x.shape().rank() : 0;
   const int64_t at = axis < 0 ? axis + rank : axis;
@@ -89,7 +89,7 @@ void CheckVectors(const LayerScope& layer, const std::vector<Value>& xs) {
   }
 }
 
-// Whether the product of i and j is one of those that are asked for.
+// Whether the product of i and j is part of the result.
 bool IsTaken(int64_t i, int64_t j, bool self) { return self ? j <= i : j < i; }
 
 }  // namespace

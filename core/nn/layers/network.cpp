@@ -163,7 +163,7 @@ class Network {
     return model.name.empty() ? context_.graph.UniqueLayerName(NestedModel::kType) : model.name;
   }
 
-  // What a nested model's layers see: its inputs by the names that it knows them by.
+  // Returns the inputs of a nested model under their names inside.
   [[nodiscard]] NetworkInputs InnerInputs(const Layer& call) const {
     NetworkInputs inner;
     const LayerInputs& names = InputsOf(call);
@@ -216,7 +216,7 @@ class Network {
                      : "there are: " + Join(KnownNames(), ", "));
   }
 
-  // What "@12" stands for: the layer of that number in the list, from 0.
+  // Returns the output of the layer that "@12" names: its index in the list, from 0.
   [[nodiscard]] Value ValueNumbered(const std::string& name) const {
     if (!name.starts_with('@')) return {};
     const std::optional<size_t> number = WholeNumber<size_t>(std::string_view(name).substr(1));

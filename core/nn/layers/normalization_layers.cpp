@@ -42,7 +42,7 @@ struct Affine {
   const Variable* beta = nullptr;
 };
 
-// The variables gamma and beta of a normalization, where it has them.
+// The variables gamma and beta of a normalization, if it has them.
 template <class Layer>
 Affine AddAffine(const Layer& options, LayerScope& layer, const Shape& shape) {
   Affine affine;
@@ -86,7 +86,7 @@ Value ConstantOf(const LayerScope& layer, Value x, const PerChannel& given, std:
       Tensor::Of<float>(Shape{channels}, std::vector<float>(all.begin(), all.end())), name);
 }
 
-// The shape that has x's dimensions on some axes and 1 on the others.
+// Returns the shape with x's dimensions on some axes and 1 on all others.
 Shape Spread(const LayerScope& layer, Value x, const std::vector<int64_t>& axes) {
   std::vector<int64_t> dims(static_cast<size_t>(x.shape().rank()), 1);
   for (const int64_t axis : axes) {

@@ -22,7 +22,7 @@ int64_t ExampleSize(const LayerScope& layer, const Shape& shape) {
   return size;
 }
 
-// The dimensions of `shape`, -1 replaced by what the others leave of `size`.
+// Returns the dimensions of `shape`, with -1 inferred from `size`.
 std::vector<int64_t> FillIn(const LayerScope& layer, std::vector<int64_t> shape, int64_t size) {
   const auto open = std::find(shape.begin(), shape.end(), -1);
   int64_t product = 1;

@@ -1,5 +1,5 @@
-// What a classifier takes each class for: the confusion matrix, and precision and recall of several
-// classes, which are read from it.
+// Metrics of predicted classes: the confusion matrix, and precision and recall of several classes,
+// which are read from it.
 
 #include "core/nn/metrics/metrics.h"
 #include "core/ops/array.h"
@@ -48,8 +48,7 @@ ClassCounts CountClasses(Graph& graph, const std::string& name, Value labels, Va
           .update = ops::AssignAddVariableOp(counts->handle, batch)};
 }
 
-// A rate of each class, float64 [classes], and which classes there are: those that are a label or
-// were predicted.
+// A rate per class, float64 [classes], and which classes occur as labels or predictions.
 struct ClassRates {
   Value rates;
   Value there;  // 0 or 1

@@ -65,7 +65,7 @@ Value OnlyOrAll(Value counts) {
 // The value of x [n] at `index`, int64 [].
 Value At(Value x, Value index) { return ops::GatherV2(x, index, 0); }
 
-// The thresholds of tf.metrics: two just outside of [0, 1], the others even between them.
+// The thresholds of tf.metrics: two just outside [0, 1], all others evenly between them.
 std::vector<float> ThresholdsOfMetrics(int n) {
   constexpr double kOutside = 1e-7;
   return EvenThresholds(n, 0.0 - kOutside, 1.0 + kOutside);
@@ -90,7 +90,7 @@ MetricOps NearestTradeoffMetric(Graph& graph, const std::string& name, Tradeoff 
   const Value sensitivity = share(counts.true_positives, counts.positives);
   const Value distance = ops::Abs(ops::Sub(by_specificity ? specificity : sensitivity, wanted));
   if (by_specificity) return {At(sensitivity, ops::ArgMin(distance, 0)), counts.update};
-  // Of several that are as near the last one counts: it has the most of them up to it.
+  // Of several equally near thresholds the last one counts.
   const Value nearest = ops::Equal(distance, ops::Min(distance));
   const Value places = graph.Constant(Positions(num_thresholds), "places");
   const Value last = ops::Max(ops::SelectV2(nearest, places, ops::ZerosLike(places)));
