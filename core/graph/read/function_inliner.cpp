@@ -127,7 +127,7 @@ std::string_view CallInput(const Frame& frame, int position) {
     if (input.starts_with('^')) continue;
     if (at++ == position) return input;
   }
-  Fail("node '{}' calls the function '{}' with {} inputs, it takes {}", frame.call->name(),
+  Fail("node '{}' calls the function '{}' with {} inputs, expected {}", frame.call->name(),
        frame.function->signature().name(), at, frame.arguments.size());
 }
 
@@ -140,7 +140,7 @@ std::string_view Returned(const Frame& frame, int index) {
   }
   const auto found = frame.function->ret().find(outputs[index].name());
   if (found == frame.function->ret().end()) {
-    Fail("function '{}' does not say what its output '{}' is", frame.function->signature().name(),
+    Fail("function '{}' does not define its output '{}'", frame.function->signature().name(),
          outputs[index].name());
   }
   return found->second;
@@ -158,7 +158,7 @@ std::string_view PassedOn(const pb::NodeDef& node, int index) {
   }
   if (placing &&
       (index > 0 || NumberOf(node, node.op() == "TPUReplicatedInput" ? "N" : "num_replicas") > 1)) {
-    Fail("node '{}' ({}) is of more than one replica, which is not read here", node.name(),
+    Fail("node '{}' ({}) has more than one replica, which tpuest does not read", node.name(),
          node.op());
   }
   Fail("node '{}' ({}) has no input {}", node.name(), node.op(), index);
@@ -174,8 +174,8 @@ void FillPlaceholders(const Frame& frame, pb::NodeDef& out) {
     const auto& given = f == direct.end() ? direct : f->second.func().attr();
     const auto found = given.find(value.placeholder());
     if (found == given.end()) {
-      Fail("node '{}': attribute {} is the call's '{}', which it does not have", out.name(), name,
-           value.placeholder());
+      Fail("node '{}': attribute {} refers to '{}' of the call, which does not have it", out.name(),
+           name, value.placeholder());
     }
     const pb::AttrValue copy = found->second;
     value = copy;
@@ -208,12 +208,12 @@ class Library {
     const pb::FunctionDef* const function = found->second;
     for (const Frame* above = &caller; above != nullptr; above = above->caller) {
       if (above->function == function) {
-        Fail("node '{}' calls the function '{}' inside of itself", call.name(), name);
+        Fail("node '{}' calls the function '{}' recursively", call.name(), name);
       }
     }
     ++frames_;
     if (caller.depth == kMaxDepth || frames_ > kMaxNodes) {
-      Fail("node '{}': calls of functions are nested too deep or too many", call.name());
+      Fail("node '{}': function calls are nested too deep, or too many", call.name());
     }
     auto frame = std::make_unique<Frame>();
     frame->caller = &caller;
@@ -240,7 +240,7 @@ class Library {
   // where it calls one. `reader` reads `text`, for errors.
   [[nodiscard]] int OutputIndex(const pb::NodeDef& node, const TensorName& name,
                                 std::string_view text, const std::string& reader) const {
-    if (name.index < 0) Fail("node '{}' reads '{}', which names no output", reader, text);
+    if (name.index < 0) Fail("node '{}' reads '{}', which does not name an output", reader, text);
     if (name.argument.empty()) return name.index;
     if (functions_.contains(node.op())) {
       const auto& outputs = functions_.at(node.op())->signature().output_arg();
@@ -318,38 +318,7 @@ class Inliner {
   Frame& FrameOf(Frame& caller, const pb::NodeDef& call) {
     std::unique_ptr<Frame>& frame = frames_[{&caller, &call}];
     if (frame != nullptr) return *frame;
-    const bool direct = functions_.contains(call.op());
-    const std::string& name = direct ? call.op() : FunctionName(call);
-    const pb::FunctionDef* const function = FindFunction(name);
-    if (function == nullptr) {
-      Fail("node '{}' calls the function '{}', which is not in the graph's library", call.name(),
-           name);
-    }
-    for (const Frame* above = &caller; above != nullptr; above = above->caller) {
-      if (above->function == function) {
-        Fail("node '{}' calls the function '{}' recursively", call.name(), name);
-      }
-    }
-    if (caller.depth == kMaxDepth || frames_.size() > kMaxNodes) {
-      Fail("node '{}': function calls are nested too deep, or too many", call.name());
-    }
-    frame = std::make_unique<Frame>();
-    frame->caller = &caller;
-    frame->call = &call;
-    frame->function = function;
-    frame->depth = caller.depth + 1;
-    frame->prefix = caller.prefix + call.name() + "/";
-    // The index of a function is shared by all calls of it.
-    NodeIndex& index = function_nodes_[function];
-    if (index.empty()) index = IndexNodes(function->node_def());
-    frame->nodes = &index;
-    int position = 0;
-    for (const auto& arg : function->signature().input_arg()) {
-      if (!arg.number_attr().empty() || !arg.type_list_attr().empty()) {
-        Fail("function '{}': argument '{}' is a list of tensors", name, arg.name());
-      }
-      frame->arguments[arg.name()] = position++;
-    }
+    frame = library_.MakeFrame(caller, call);
     Frame& made = *frame;
     for (const std::string& input : call.input()) {
       if (!input.starts_with('^')) continue;
@@ -407,75 +376,6 @@ class Inliner {
 
   [[nodiscard]] bool IsFed(const TensorName& name) const {
     return !name.control && request_.fed.contains(fmt::format("{}:{}", name.node, name.index));
-  }
-
-  // Input `position` of the call that the frame is of. A TPUPartitionedCall's last input is the
-  // number of the core; it is past the function's arguments.
-  static std::string_view CallInput(const Frame& frame, int position) {
-    int at = 0;
-    for (const std::string& input : frame.call->input()) {
-      if (input.starts_with('^')) continue;
-      if (at++ == position) return input;
-    }
-    Fail("node '{}' calls the function '{}' with {} inputs, expected {}", frame.call->name(),
-         frame.function->signature().name(), at, frame.arguments.size());
-  }
-
-  // `ret` maps the name of an output to a tensor of the body ("MatMul:product:0").
-  static std::string_view Returned(const Frame& frame, int index) {
-    const auto& outputs = frame.function->signature().output_arg();
-    if (index < 0 || index >= outputs.size()) {
-      Fail("node '{}' calls the function '{}', which has no output {}", frame.call->name(),
-           frame.function->signature().name(), index);
-    }
-    const auto found = frame.function->ret().find(outputs[index].name());
-    if (found == frame.function->ret().end()) {
-      Fail("function '{}' does not define its output '{}'", frame.function->signature().name(),
-           outputs[index].name());
-    }
-    return found->second;
-  }
-
-  // The placing ops have one input a replica, of which only one is read here; IdentityN's output i
-  // is its input i.
-  static std::string_view PassedOn(const pb::NodeDef& node, int index) {
-    const bool placing = node.op() != "IdentityN";
-    int at = 0;
-    for (const std::string& input : node.input()) {
-      if (input.starts_with('^')) continue;
-      if (placing && at > 0) break;
-      if (at++ == index) return input;
-    }
-    if (placing && (index > 0 ||
-                    NumberOf(node, node.op() == "TPUReplicatedInput" ? "N" : "num_replicas") > 1)) {
-      Fail("node '{}' ({}) has more than one replica, which tpuest does not read", node.name(),
-           node.op());
-    }
-    Fail("node '{}' ({}) has no input {}", node.name(), node.op(), index);
-  }
-
-  // The position among a node's outputs; "argument:i" by its op's definition, and by the function's
-  // where it calls one.
-  int OutputIndex(const pb::NodeDef& node, const TensorName& name, std::string_view text) const {
-    if (name.index < 0) Fail("node '{}' reads '{}', which does not name an output", reader_, text);
-    if (name.argument.empty()) return name.index;
-    if (functions_.contains(node.op())) {
-      const auto& outputs = FindFunction(node.op())->signature().output_arg();
-      for (int i = 0; i < outputs.size(); ++i) {
-        if (outputs[i].name() == name.argument) return i;
-      }
-      Fail("node '{}' reads '{}', which '{}' does not return", reader_, text, node.op());
-    }
-    const RegisteredOp* const op = registry_.Find(node.op());
-    // The op is taken to have one list of outputs; it is refused by name where it is needed.
-    if (op == nullptr) return name.index;
-    int64_t offset = 0;
-    for (const ArgDef& arg : op->signature.outputs) {
-      if (arg.name == name.argument) return static_cast<int>(offset) + name.index;
-      offset += SizeOfArg(node, arg);
-    }
-    Fail("node '{}' reads '{}', but {} has no output '{}'", reader_, text, node.op(),
-         name.argument);
   }
 
   // The flat nodes that "^node" of a frame stands for.
@@ -565,24 +465,6 @@ class Inliner {
     std::unordered_set<std::string_view> seen;
     for (const std::string& control : controls) {
       if (seen.insert(control).second) out.add_input(control);
-    }
-  }
-
-  // Attributes of a function's nodes may be the call's ("T: $T"): they are found in the call itself
-  // where its op is the function's name, else in the attribute "f".
-  static void FillPlaceholders(const Frame& frame, pb::NodeDef& out) {
-    for (auto& [name, value] : *out.mutable_attr()) {
-      if (value.value_case() != pb::AttrValue::kPlaceholder) continue;
-      const auto& direct = frame.call->attr();
-      const auto f = direct.find("f");
-      const auto& given = f == direct.end() ? direct : f->second.func().attr();
-      const auto found = given.find(value.placeholder());
-      if (found == given.end()) {
-        Fail("node '{}': attribute {} refers to '{}' of the call, which does not have it",
-             out.name(), name, value.placeholder());
-      }
-      const pb::AttrValue copy = found->second;
-      value = copy;
     }
   }
 

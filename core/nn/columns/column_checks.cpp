@@ -104,7 +104,7 @@ struct TpuChecker {
       Refuse(c.place,
              "Using TPUEmbeddingColumn with embedding_lookup_device=\"cpu\" during training is not "
              "supported.",
-             "leave embedding_lookup_device out: what serves looks up on its host");
+             "remove embedding_lookup_device: servers look up rows on their host");
     }
     if (device != kTensorCore && device != "tpu_embedding_core") {
       Refuse(c.place,
@@ -150,8 +150,11 @@ struct TpuChecker {
                "columns.");
       }
       if (std::holds_alternative<WeightedCategoricalColumn>(set.At(name, c.place))) {
-        Refuse(c.place, fmt::format("the weights of '{}' are not read on the tensor core", name),
-               "the column without weights, or embedding_lookup_device: tpu_embedding_core");
+        Refuse(c.place,
+               fmt::format(
+                   "embedding_lookup_device=tpu_tensor_core does not support the weights of '{}'",
+                   name),
+               "use the column without weights, or embedding_lookup_device: tpu_embedding_core");
       }
     }
     if (c.embedding.combiner == "sqrtn") {
@@ -323,115 +326,6 @@ struct Checker {
                                 "have the same number of buckets. Given column: {} with buckets: "
                                 "{} does  not match column: {} with buckets: {}",
                                 first, set.BucketsOf(first), name, set.BucketsOf(name)));
-    }
-  }
-  void CheckOnTpu(std::string_view function, const std::string& name, const Place& place) const {
-    const FeatureColumn& column = set.At(name, place);
-    if (!IsCategorical(column)) {
-      Refuse(place, fmt::format("categorical_column for tpu {} must be type CategoricalColumn, got "
-                                "{}.",
-                                function, TypeOf(column)));
-    }
-    std::ignore = CategoricalOf(set, name, place, function);
-  }
-  // Where a TPU's column is looked up.
-  template <class Column>
-  void CheckLookup(const Column& c, const std::vector<std::string>& categorical) const {
-    const TableLookup& lookup = c.lookup;
-    const bool has_shape = lookup.tensor_core_shape && !lookup.tensor_core_shape->empty();
-    if (has_shape && lookup.tensor_core_shape->size() != 2) {
-      Refuse(c.place, fmt::format("tensor_core_shape must be size 2. Got {}.",
-                                  ShapeText(*lookup.tensor_core_shape)));
-    }
-    const std::string device = lookup.embedding_lookup_device.value_or("tpu_embedding_core");
-    if (device == "cpu") {
-      Refuse(c.place,
-             "Using TPUEmbeddingColumn with embedding_lookup_device=\"cpu\" during training is not "
-             "supported.",
-             "remove embedding_lookup_device: servers look up rows on their host");
-    }
-    if (device != kTensorCore && device != "tpu_embedding_core") {
-      Refuse(c.place,
-             "If set, embedding_lookup_device must be in ['cpu', 'tpu_tensor_core', "
-             "'tpu_embedding_core']",
-             fmt::format("embedding_lookup_device is '{}'", device));
-    }
-    if (device == kTensorCore) CheckTensorCore(c, has_shape, categorical);
-  }
-  template <class Column>
-  void CheckTensorCore(const Column& c, bool has_shape,
-                       const std::vector<std::string>& categorical) const {
-    if (!has_shape) {
-      Refuse(c.place,
-             "Using embedding_lookup_device=tpu_tensor_core requires tensor_core_shape to be set.",
-             "tensor_core_shape: [null, 8]");
-    }
-    const std::vector<std::optional<int64_t>>& shape = *c.lookup.tensor_core_shape;
-    if (shape[1].value_or(0) < 1) {
-      Refuse(c.place, fmt::format("tensor_core_shape is {}, expected [null, n] with n at least 1",
-                                  ShapeText(shape)));
-    }
-    CheckFirst("tensor_core_shape", shape[1].value_or(0), c.place);
-    for (const std::string& name : categorical) {
-      if (set.IsSequence(name)) {
-        Refuse(c.place,
-               "embedding_lookup_device=tpu_tensor_core currently does not support sequence "
-               "columns.");
-      }
-      if (std::holds_alternative<WeightedCategoricalColumn>(set.At(name, c.place))) {
-        Refuse(c.place,
-               fmt::format(
-                   "embedding_lookup_device=tpu_tensor_core does not support the weights of '{}'",
-                   name),
-               "use the column without weights, or embedding_lookup_device: tpu_embedding_core");
-      }
-    }
-    if (c.embedding.combiner == "sqrtn") {
-      Refuse(c.place, "Dense TPU Embedding does not support combiner other than sum and mean.");
-    }
-  }
-  // A cut counts by int32, as TensorFlow's.
-  static void CheckFirst(std::string_view what, int64_t count, const Place& place) {
-    constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-    if (count <= kMost) return;
-    Refuse(place, fmt::format("{} is {}, expected at most {}", what, count, kMost));
-  }
-  void CheckSteps(const std::string& name, int64_t steps, const Place& place) const {
-    const bool sequence = set.IsSequence(name);
-    if (sequence && steps < 1) {
-      Refuse(place, fmt::format("max_sequence_length must be greater than 0 for sequence columns. "
-                                "Got max_sequence_length={} for sequence column {}.",
-                                steps, set.NameOf(name)));
-    }
-    CheckFirst("max_sequence_length", steps, place);
-    if (!sequence && steps != 0) {
-      Refuse(place, fmt::format("Non zero max_seq_length={} specified for non sequence column {}.",
-                                steps, set.NameOf(name)));
-    }
-  }
-  static std::string ShapeText(const std::vector<std::optional<int64_t>>& shape) {
-    std::vector<std::string> sizes;
-    for (const auto& size : shape) sizes.push_back(size ? std::to_string(*size) : "None");
-    return fmt::format("[{}]", Join(sizes, ", "));
-  }
-  static void CheckDefault(int64_t value, int64_t size, const std::string& key,
-                           const Place& place) {
-    if (value < -1 || value >= size) {
-      Refuse(place, fmt::format("default_value {} not in range [-1, {}), column_name {}", value,
-                                size, key));
-    }
-  }
-  static void CheckEmbedding(const EmbeddingOptions& embedding, const Place& place) {
-    if (embedding.dimension < 1) {
-      Refuse(place, fmt::format("Invalid dimension {}.", embedding.dimension));
-    }
-    if (embedding.dimension > kMostOfAColumn) {
-      Refuse(place, fmt::format("dimension is {}, expected at most {}", embedding.dimension,
-                                kMostOfAColumn));
-    }
-    if (embedding.max_norm && !(*embedding.max_norm > 0)) {
-      Refuse(place,
-             fmt::format("max_norm is {}, expected more than 0", NumberText(*embedding.max_norm)));
     }
   }
 };

@@ -62,49 +62,10 @@ class Scope {
   Scope(const OpRegistry& registry, const FormulaNames& names, FormulaArguments arguments)
       : registry_(registry), names_(names), arguments_(std::move(arguments)) {}
 
-  Operand Build(const Expression& e) {
-    switch (e.kind) {
-      case Kind::kLiteral:
-        return {e.literal};
-      case Kind::kName:
-        return Named(e);
-      case Kind::kList:
-        return Listed(e);
-      case Kind::kSign:
-        return Sign(e);
-      case Kind::kBinary:
-        return Pair(e, e.text, Build(e.parts[0]), Build(e.parts[1]));
-      case Kind::kCompare:
-        return Comparison(e);
-      case Kind::kAnd:
-      case Kind::kOr:
-        return Logic(e);
-      case Kind::kConditional:
-        return Conditional(e);
-      case Kind::kCall:
-        return Called(e);
-      case Kind::kIndex:
-        return Index(e);
-      default:
-        FailAt(e, "a slice is only allowed in brackets");
-    }
-  }
+  // True if the names stand for rows of a batch.
+  [[nodiscard]] bool rows() const { return names_.rows; }
 
-  // The formula's value as one tensor with a batch axis if there is one.
-  Value Result(const Expression& e) {
-    const Operand operand = Build(e);
-    if (operand.list() != nullptr) FailAt(e, "this is a list of several tensors", "x[0] picks one");
-    const Tensored tensor = BuiltAt(e, [&] { return ToTensor(graph_, operand); });
-    if (names_.rows && !tensor.rows) {
-      FailAt(e, "this is the same for every example", "it reads no column");
-    }
-    return tensor.value;
-  }
-
- private:
-  // ---- names ------------------------------------------------------------------------------------
-
-  Operand Named(const Expression& e) const {
+  [[nodiscard]] Operand Named(const Expression& e) const {
     if (const auto found = arguments_.find(e.text); found != arguments_.end()) return found->second;
     if (const auto found = names_.values.find(e.text); found != names_.values.end()) {
       return {Tensored{found->second, names_.rows}};
@@ -137,7 +98,7 @@ class Scope {
     const Expression& key = e.parts[1];
     const auto* const text = std::get_if<std::string>(&key.literal.value);
     if (e.parts.size() != 2 || key.kind != Kind::kLiteral || text == nullptr) {
-      FailAt(e, fmt::format("{}['NAME'] is one of its tensors", what.text));
+      FailAt(e, fmt::format("{}['NAME'] selects one of its tensors", what.text));
     }
     const auto found = group->second.find(*text);
     if (found != group->second.end()) return Operand{Tensored{found->second, names_.rows}};
@@ -188,7 +149,7 @@ Operand OfList(const Expression& e, const Operand& what,
     if (const Literal* const literal = value.literal()) bounds.push_back(*literal);
   }
   if (positions.size() != 1 || bounds.size() != positions[0].values.size()) {
-    FailAt(e, "a list has one index, which is a number", "stack(list) makes a tensor");
+    FailAt(e, "a list takes a single integer index", "stack(list) makes it a tensor");
   }
   const bool slices = positions[0].e->kind == Kind::kSlice;
   if (const Literal* const literal = what.literal()) {
@@ -199,7 +160,7 @@ Operand OfList(const Expression& e, const Operand& what,
   const Operands* const list = what.list();
   const auto* const i = std::get_if<int64_t>(&bounds[0].value);
   if (list == nullptr || i == nullptr || slices) {
-    FailAt(e, fmt::format("{} has no such item", Described(what)));
+    FailAt(e, fmt::format("{} does not have this item", Described(what)));
   }
   const auto count = static_cast<int64_t>(list->size());
   const int64_t at = *i < 0 ? *i + count : *i;
@@ -248,7 +209,7 @@ class FormulaBuilder {
       case Kind::kIndex:
         return Index(e);
       default:
-        FailAt(e, "a slice stands in brackets");
+        FailAt(e, "a slice is only allowed in brackets");
     }
   }
 
@@ -258,7 +219,7 @@ class FormulaBuilder {
     if (operand.list() != nullptr) FailAt(e, "this is a list of several tensors", "x[0] picks one");
     const Tensored tensor = BuiltAt(e, [&] { return ToTensor(graph_, operand); });
     if (scope_.rows() && !tensor.rows) {
-      FailAt(e, "this is the same for every example", "it is about no column");
+      FailAt(e, "this is the same for every example", "it reads no column");
     }
     return tensor.value;
   }
@@ -275,72 +236,7 @@ class FormulaBuilder {
     return {std::move(parts)};
   }
 
-  // A number, or a tensor, that an operator takes.
-  static void CheckOperand(const Expression& e, const Operand& operand) {
-    const bool fits = operand.tensor() != nullptr ||
-                      (operand.literal() != nullptr && !operand.none()) ||
-                      operand.list() != nullptr;
-    if (!fits) FailAt(e, fmt::format("'{}' does not take {}", e.text, Described(operand)));
-  }
-
-  Operand Pair(const Expression& e, std::string_view sign, const Operand& a, const Operand& b) {
-    CheckOperand(e, a);
-    CheckOperand(e, b);
-    const data::Literal* const x = a.literal();
-    const data::Literal* const y = b.literal();
-    return BuiltAt(e, [&]() -> Operand {
-      const bool compares =
-          OpOf(sign) == "Equal" || sign == "!=" || sign.front() == '<' || sign.front() == '>';
-      if (x != nullptr && y != nullptr) {
-        if (compares) return {data::Literal{config::Compared(sign, *x, *y)}};
-        return {config::Arithmetic(sign, *x, *y)};
-      }
-      if (sign == "/") return {Quotient(a, b)};
-      if (sign == "+" && (IsTexts(a) || IsTexts(b))) {
-        return {Elementwise(graph_, "StringJoin", {&a, &b}, "'+'")};
-      }
-      if (sign == "**" && y != nullptr && IsTwo(*y) && a.tensor() != nullptr) {
-        const Tensored& base = *a.tensor();
-        return {Tensored{ops::Square(base.value), base.rows}};
-      }
-      const bool logic = sign == "&" || sign == "|" || sign == "^";
-      if (logic && !(IsTruth(a) && IsTruth(b))) {
-        throw config::Misfit{fmt::format("'{}' takes bool values, found {} and {}", sign,
-                                         Described(a), Described(b)),
-                             "put the comparisons beside it in parentheses"};
-      }
-      return {Elementwise(graph_, OpOf(sign), {&a, &b}, fmt::format("'{}'", sign))};
-    });
-  }
-
-  static bool IsTexts(const Operand& operand) {
-    return operand.tensor() != nullptr && operand.tensor()->value.dtype() == DType::kString;
-  }
-
-  static bool IsTwo(const data::Literal& literal) {
-    return config::IsNumber(literal) && config::NumberOf(literal) == 2;
-  }
-  static bool IsTruth(const Operand& operand) {
-    if (const Tensored* const tensor = operand.tensor()) {
-      return tensor->value.dtype() == DType::kBool;
-    }
-    const data::Literal* const literal = operand.literal();
-    return literal != nullptr && std::holds_alternative<bool>(literal->value);
-  }
-
-  // Whole numbers become real first: float32 those of up to 16 bits, the others float64.
-  Tensored Quotient(const Operand& a, const Operand& b) {
-    std::vector<Tensored> both = OfOneType(graph_, {&a, &b}, "'/'");
-    const bool rows = AlignRows(both);
-    const DType dtype = both[0].value.dtype();
-    if (IsInteger(dtype)) {
-      const DType real = SizeOf(dtype) <= 2 ? DType::kFloat : DType::kDouble;
-      for (Tensored& one : both) one.value = ops::Cast(one.value, real);
-    }
-    return {ops::RealDiv(both[0].value, both[1].value), rows};
-  }
-
-  Operand Sign(const Expression& e) {
+  Operand Logic(const Expression& e) {
     const Operand a = Build(e.parts[0]);
     const Operand b = Build(e.parts[1]);
     return operators_.Logic(e, a, b);
@@ -356,52 +252,6 @@ class FormulaBuilder {
       a = std::move(b);
     }
     return *all;
-  }
-  Operand Compare(const Expression& e, std::string_view sign, const Operand& a, const Operand& b) {
-    if (sign != "in" && sign != "not in") return Pair(e, sign, a, b);
-    const data::Literal* const list = b.literal();
-    const auto* const items = list == nullptr ? nullptr : std::get_if<Literals>(&list->value);
-    if (const data::Literal* const item = a.literal(); item != nullptr && list != nullptr) {
-      return BuiltAt(e,
-                     [&]() -> Operand { return {data::Literal{config::Compared(sign, *item, *list)}}; });
-    }
-    if (items == nullptr || items->empty()) {
-      FailAt(e, fmt::format("'{}' takes a list of values, found {}", sign, Described(b)));
-    }
-    std::optional<Operand> any;
-    for (const data::Literal& item : *items) {
-      const Operand one = Pair(e, sign == "in" ? "==" : "!=", a, {item});
-      any = any ? BuiltAt(e,
-                          [&]() -> Operand {
-                            return {Elementwise(graph_, sign == "in" ? "LogicalOr" : "LogicalAnd",
-                                                {&*any, &one}, "'in'")};
-                          })
-                : one;
-    }
-    return *any;
-  }
-  Operand Both(const Expression& e, const Operand& a, const Operand& b) {
-    if (a.literal() != nullptr) return config::IsTrue(*a.literal()) ? b : a;
-    if (b.literal() != nullptr) return config::IsTrue(*b.literal()) ? a : b;
-    return BuiltAt(e, [&]() -> Operand {
-      return {Elementwise(graph_, "LogicalAnd", {&a, &b}, "'and'")};
-    });
-  }
-
-  Operand Logic(const Expression& e) {
-    const Operand a = Build(e.parts[0]);
-    const Operand b = Build(e.parts[1]);
-    const bool is_and = e.kind == Kind::kAnd;
-    if (a.literal() != nullptr) return config::IsTrue(*a.literal()) == is_and ? b : a;
-    if (!IsTruth(a) || !IsTruth(b)) {
-      FailAt(e,
-             fmt::format("'{}' takes bool values, found {} and {}", is_and ? "and" : "or",
-                         Described(a), Described(b)),
-             "a comparison gives one");
-    }
-    return BuiltAt(e, [&]() -> Operand {
-      return {Elementwise(graph_, is_and ? "LogicalAnd" : "LogicalOr", {&a, &b}, e.text)};
-    });
   }
 
   Operand Conditional(const Expression& e) {
@@ -474,35 +324,6 @@ class FormulaBuilder {
     }
   }
 
-  [[nodiscard]] std::vector<std::string> FunctionNames() const {
-    std::vector<std::string> names = OpNames(graph_.registry());
-    for (const WrittenFunction& written : WrittenFunctions()) names.emplace_back(written.name);
-    for (const FormulaRecord& record : AllRecords()) {
-      for (const std::string& name : Split(record.names, ' ')) names.push_back(name);
-    }
-    return names;
-  }
-
-  // features['x'] of a group; nullopt: it is none.
-  std::optional<Operand> OfGroup(const Expression& e) const {
-    const Expression& what = e.parts[0];
-    if (what.kind != Kind::kName || names_.values.contains(what.text)) return std::nullopt;
-    const auto group = names_.groups.find(what.text);
-    if (group == names_.groups.end()) return std::nullopt;
-    const Expression& key = e.parts[1];
-    const auto* const text = std::get_if<std::string>(&key.literal.value);
-    if (e.parts.size() != 2 || key.kind != Kind::kLiteral || text == nullptr) {
-      FailAt(e, fmt::format("{}['NAME'] selects one of its tensors", what.text));
-    }
-    const auto found = group->second.find(*text);
-    if (found != group->second.end()) return Operand{Tensored{found->second, names_.rows}};
-    std::vector<std::string> names;
-    for (const auto& [name, value] : group->second) names.push_back(name);
-    const auto near = Nearest(*text, names);
-    FailAt(key, fmt::format("there is no {} in {}", Quoted(*text), what.text),
-           near ? fmt::format("did you mean '{}'?", *near) : "there are: " + Join(names, ", "));
-  }
-
   Operand Index(const Expression& e) {
     if (auto member = scope_.OfGroup(e)) return *std::move(member);
     const Operand what = Build(e.parts[0]);
@@ -521,35 +342,6 @@ class FormulaBuilder {
     if (const Tensored* const tensor = what.tensor()) return Indexed(e, *tensor, positions);
     if (const Parts* const parts = what.parts()) return PartsIndexed(e, *parts, positions);
     return OfList(e, what, positions);
-  }
-
-  // An item of a list, or a part of a list of Python's values.
-  static Operand OfList(const Expression& e, const Operand& what,
-                        const std::vector<IndexPosition>& positions) {
-    Literals bounds;
-    for (const Operand& value : positions[0].values) {
-      if (const data::Literal* const literal = value.literal()) bounds.push_back(*literal);
-    }
-    if (positions.size() != 1 || bounds.size() != positions[0].values.size()) {
-      FailAt(e, "a list takes a single integer index", "stack(list) makes it a tensor");
-    }
-    const bool slices = positions[0].e->kind == Kind::kSlice;
-    if (const data::Literal* const literal = what.literal()) {
-      return BuiltAt(e, [&]() -> Operand {
-        return {slices ? config::PartOf(*literal, bounds) : config::ItemOf(*literal, bounds[0])};
-      });
-    }
-    const Operands* const list = what.list();
-    const auto* const i = std::get_if<int64_t>(&bounds[0].value);
-    if (list == nullptr || i == nullptr || slices) {
-      FailAt(e, fmt::format("{} does not have this item", Described(what)));
-    }
-    const auto count = static_cast<int64_t>(list->size());
-    const int64_t at = *i < 0 ? *i + count : *i;
-    if (at < 0 || at >= count) {
-      FailAt(e, fmt::format("there is no item {} in a list of {}", *i, count));
-    }
-    return (*list)[static_cast<size_t>(at)];
   }
 
   Graph& graph_;

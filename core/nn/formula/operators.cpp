@@ -80,8 +80,8 @@ Operand Operators::Pair(const Expression& e, std::string_view sign, const Operan
     const bool logic = sign == "&" || sign == "|" || sign == "^";
     if (logic && !(IsTruth(a) && IsTruth(b))) {
       throw config::Misfit{
-          fmt::format("'{}' takes truths, found {} and {}", sign, Described(a), Described(b)),
-          "comparisons beside it stand in parentheses"};
+          fmt::format("'{}' takes bool values, found {} and {}", sign, Described(a), Described(b)),
+          "put the comparisons beside it in parentheses"};
     }
     return {Elementwise(graph_, OpOf(sign), {&a, &b}, fmt::format("'{}'", sign))};
   });
@@ -154,9 +154,9 @@ Operand Operators::Logic(const Expression& e, const Operand& a, const Operand& b
   if (a.literal() != nullptr) return config::IsTrue(*a.literal()) == is_and ? b : a;
   if (!IsTruth(a) || !IsTruth(b)) {
     FailAt(e,
-           fmt::format("'{}' takes truths, found {} and {}", is_and ? "and" : "or", Described(a),
-                       Described(b)),
-           "a comparison makes one");
+           fmt::format("'{}' takes bool values, found {} and {}", is_and ? "and" : "or",
+                       Described(a), Described(b)),
+           "a comparison gives one");
   }
   return BuiltAt(e, [&]() -> Operand {
     return {Elementwise(graph_, is_and ? "LogicalAnd" : "LogicalOr", {&a, &b}, e.text)};

@@ -121,7 +121,7 @@ class MetricNames {
                 fmt::format("Invalid `metric_names_map`. There are unexpected keys in the "
                             "`metric_names_map` dictionary. Expected keys: {}, Received: {}",
                             list({metrics_.begin(), metrics_.end()}), list(unexpected)),
-                "leave out those that the model does not have")
+                "remove those that the model does not have")
         .Key("model.metric_names_map");
   }
 
@@ -336,56 +336,6 @@ class CompileReader {
     config.Expect("num_regressors", 0);
     config.Finish();
     return section;
-  }
-
-  // A metric's name without that of its output, which Keras puts before it.
-  std::string BareName(const std::string& name, size_t number) const {
-    if (job_.outputs.size() == 1) return name;
-    for (const std::string& output : {job_.outputs[number], outputs_.layers[number]}) {
-      if (name.starts_with(output + "_")) return name.substr(output.size() + 1);
-    }
-    return name;
-  }
-
-  // The name for results: a second equal one is <name>_1, or weighted_<name>; then the map's.
-  std::string NewName(const std::string& bare, size_t number, bool weighted) {
-    const std::string prefix = job_.outputs.size() > 1 ? job_.outputs[number] + "_" : "";
-    std::string wanted = prefix + bare;
-    if (weighted && metrics_.contains(wanted)) wanted = prefix + "weighted_" + bare;
-    std::string name = wanted;
-    for (int i = 1; !metrics_.insert(name).second; ++i) name = fmt::format("{}_{}", wanted, i);
-    const auto mapped = names_.find(name);
-    return mapped == names_.end() ? name : mapped->second;
-  }
-
-  void CheckNames() const {
-    if (names_.empty()) return;
-    std::vector<std::string> missing;
-    std::vector<std::string> unexpected;
-    for (const std::string& metric : metrics_) {
-      if (!names_.contains(metric)) missing.push_back(metric);
-    }
-    for (const auto& [name, mapped] : names_) {
-      if (!metrics_.contains(name)) unexpected.push_back(name);
-    }
-    const auto list = [](const std::vector<std::string>& names) {
-      return names.empty() ? std::string("[]") : "['" + Join(names, "', '") + "']";
-    };
-    if (!missing.empty()) {
-      throw Error(Code::kUsage,
-                  fmt::format("Invalid `metric_names_map`. The following keras model metric names:"
-                              "\"{}\" do not exist in the `metric_names_map` dictionary",
-                              list(missing)),
-                  "metric_names_map: {" + missing.front() + ": NAME}")
-          .Key("model.metric_names_map");
-    }
-    if (unexpected.empty()) return;
-    throw Error(Code::kUsage,
-                fmt::format("Invalid `metric_names_map`. There are unexpected keys in the "
-                            "`metric_names_map` dictionary. Expected keys: {}, Received: {}",
-                            list({metrics_.begin(), metrics_.end()}), list(unexpected)),
-                "remove those that the model does not have")
-        .Key("model.metric_names_map");
   }
 
   // ---- optimizer --------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ class TensorNames {
     const auto outputs = outputs_.find(tensor.layer);
     const auto count = outputs == outputs_.end() ? 1 : static_cast<int>(outputs->second.size());
     if (tensor.output < 0 || tensor.output >= count) {
-      RefuseKeras(fmt::format("output {} of '{}' is used, and it has {}", tensor.output,
+      RefuseKeras(fmt::format("output {} of '{}' is used, but it has {}", tensor.output,
                               tensor.layer, count));
     }
     if (count > 1) name += ":" + outputs->second[static_cast<size_t>(tensor.output)];
@@ -138,277 +138,11 @@ class ModelsOfFile {
   ModelsOfFile(const std::string& place, bool is_keras3, Faults& faults)
       : place_(place), is_keras3_(is_keras3), faults_(faults) {}
 
-   private:
-    // Places every call whose inputs are there; false if there was none.
-    bool Pass() {
-      bool placed = false;
-      for (size_t i = 0; i < graph_.layers.size(); ++i) {
-        const KerasGraphLayer& layer = graph_.layers[i];
-        for (size_t k = 0; k < layer.calls.size(); ++k) {
-          if (is_placed_[i][k] || !IsReady(layer.calls[k])) continue;
-          // The first call builds the layer.
-          if (k > 0 && !is_placed_[i][0]) continue;
-          is_placed_[i][k] = true;
-          placed = true;
-          Place(layer, k);
-        }
-      }
-      return placed;
-    }
-
-    bool IsReady(const KerasCall& call) const {
-      for (const KerasTensor& input : call.inputs) {
-        if (!names_.contains({input.layer, input.call})) return false;
-      }
-      return true;
-    }
-
-    void CheckAllPlaced() {
-      for (size_t i = 0; i < graph_.layers.size(); ++i) {
-        for (const bool placed : is_placed_[i]) {
-          if (placed) continue;
-          writer_.Refused(path_ + graph_.layers[i].place, graph_.layers[i].class_name,
-                          {"graph has a loop or a missing layer", ""});
-          return;
-        }
-      }
-    }
-
-    // Keras' name of an output: its layer's, the second of a layer <name>_1.
-    std::string OutputName(const std::string& layer) {
-      std::string name = layer;
-      for (int i = 1; !output_names_.insert(name).second; ++i) {
-        name = fmt::format("{}_{}", layer, i);
-      }
-      return name;
-    }
-
-    std::string NameOfTensor(const KerasTensor& tensor) const {
-      const auto found = names_.find({tensor.layer, tensor.call});
-      std::string name = found == names_.end() ? tensor.layer : found->second;
-      const auto outputs = inner_outputs_.find(tensor.layer);
-      const auto count =
-          outputs == inner_outputs_.end() ? 1 : static_cast<int>(outputs->second.size());
-      if (tensor.output < 0 || tensor.output >= count) {
-        RefuseKeras(fmt::format("output {} of '{}' is used, but it has {}", tensor.output,
-                                tensor.layer, count));
-      }
-      if (count > 1) name += ":" + outputs->second[static_cast<size_t>(tensor.output)];
-      return name;
-    }
-
-    KerasJson InputsOf(const KerasCall& call) const {
-      if (call.inputs.size() == 1) return NameOfTensor(call.inputs.front());
-      KerasJson inputs = KerasJson::array();
-      for (const KerasTensor& input : call.inputs) inputs.push_back(NameOfTensor(input));
-      return inputs;
-    }
-
-    void Place(const KerasGraphLayer& layer, size_t k) {
-      const auto call = static_cast<int>(k);
-      names_[{layer.name, call}] = layer.name;
-      try {
-        if (k > 0) return Again(layer, k);
-        if (IsKerasModel(layer.class_name)) return Model(layer);
-        if (layer.class_name == "TFOpLambda" || layer.class_name == "SlicingOpLambda" ||
-            layer.is_operation) {
-          return Operation(layer, layer.calls[k]);
-        }
-        if (layer.class_name.ends_with("CustomScaleLayer")) return Scaled(layer, layer.calls[k]);
-        Layer(layer, layer.calls[k]);
-      } catch (const KerasRefusal& refusal) {
-        writer_.Refused(path_ + layer.place, layer.class_name, refusal);
-      }
-    }
-
-    // A layer that is called once more.
-    void Again(const KerasGraphLayer& layer, size_t k) {
-      const KerasCall& call = layer.calls[k];
-      std::string name = fmt::format("{}_call_{}", layer.name, k);
-      names_[{layer.name, static_cast<int>(k)}] = name;
-      if (layer.class_name == "TFOpLambda" || layer.is_operation) {
-        KerasGraphLayer copy = layer;
-        copy.name = name;
-        return Operation(copy, call);
-      }
-      KerasJson section = {{"layer", first_names_.at(layer.name)}, {"name", name}};
-      section["inputs"] = InputsOf(call);
-      if (const auto nested = inner_inputs_.find(layer.name); nested != inner_inputs_.end()) {
-        section["inputs"] = ByName(nested->second, call);
-      }
-      written_.layers.push_back(std::move(section));
-    }
-
-    void Layer(const KerasGraphLayer& layer, const KerasCall& call) {
-      writer_.policies_.insert(PolicyOf(MemberOf(layer.config, "dtype")));
-      writer_.CheckTraining(layer, call);
-      CheckKeywords(call);
-      KerasLayerSections sections =
-          KerasLayerOf(layer.class_name, layer.config, writer_.is_keras3_);
-      const std::string first = WordOf(sections.front(), "name");
-      KerasJson before = InputsOf(call);
-      const bool has_inputs = !call.inputs.empty();
-      KerasJson gated = before;  // what the first of an activation's layers takes
-      for (size_t i = 0; i < sections.size(); ++i) {
-        KerasJson& section = sections[i];
-        if (i == 1) gated = before;
-        const KerasJson asked = MemberOf(section, "inputs");
-        if (asked.is_array()) {
-          section["inputs"] = {sections.size() == 4 ? InputsOf(call) : gated, before};
-        } else if (has_inputs || i > 0) {
-          section["inputs"] = before;
-        }
-        before = WordOf(section, "name");
-      }
-      Uniquely(sections.front(), first);
-      first_names_[layer.name] = WordOf(sections.front(), "name");
-      names_[{layer.name, 0}] =
-          sections.size() == 1 ? first_names_[layer.name] : WordOf(sections.back(), "name");
-      if (IsInferenceOnly(layer, call)) {
-        WrapInference(sections.front(), has_inputs);
-      }
-      for (KerasJson& section : sections) {
-        PutInputsLast(section);
-        written_.layers.push_back(std::move(section));
-      }
-    }
-
-    static void CheckKeywords(const KerasCall& call) {
-      if (!call.keywords.is_object()) return;
-      for (const auto& [key, value] : call.keywords.items()) {
-        if (key == "training" || value.is_null()) continue;
-        RefuseKeras(fmt::format("it is called with the argument '{}', which is not supported: {}",
-                                key, value.dump()));
-      }
-    }
-
-    // Layers of nested models that share a name get the model's before it.
-    void Uniquely(KerasJson& section, const std::string& name) {
-      if (writer_.names_.insert(name).second || prefix_.empty()) return;
-      section["name"] = prefix_ + name;
-    }
-
-    static bool IsInferenceOnly(const KerasGraphLayer& layer, const KerasCall& call) {
-      return layer.class_name.starts_with("BatchNormalization") &&
-             MemberOf(call.keywords, "training") == false;
-    }
-
-    // A batch normalization that is called with training=False: a model that is.
-    static void WrapInference(KerasJson& section, bool has_inputs) {
-      KerasJson inner = section;
-      KerasJson wrapped = {{"type", "functional"}, {"name", section["name"]}};
-      if (has_inputs) {
-        wrapped["inputs"] = {{"x", section["inputs"]}};
-        inner["inputs"] = "x";
-      }
-      wrapped["training"] = false;
-      wrapped["layers"] = KerasJson::array({inner});
-      section = std::move(wrapped);
-    }
-
-    static void PutInputsLast(KerasJson& section) {
-      if (!section.contains("inputs") || section.contains("layers")) return;
-      KerasJson inputs = section["inputs"];
-      section.erase("inputs");
-      section["inputs"] = std::move(inputs);
-    }
-
-    void Operation(const KerasGraphLayer& layer, const KerasCall& call) {
-      std::string function = WordOf(layer.config, "function");
-      if (function.empty()) {
-        function = layer.class_name == "SlicingOpLambda" ? "getitem" : layer.class_name;
-      }
-      // Keras 3 has some arguments in the operation's configuration.
-      KerasJson arguments = call.keywords.is_object() ? call.keywords : KerasJson::object();
-      for (const auto& [key, value] : layer.config.items()) {
-        const bool is_its_own =
-            key == "name" || key == "function" || key == "trainable" || key == "dtype";
-        if (!is_its_own && !arguments.contains(key)) arguments[key] = value;
-      }
-      KerasJson section = KerasOperationOf({.function = function,
-                                            .constant = call.constant,
-                                            .constant_first = call.constant_first,
-                                            .tensors = static_cast<int>(call.inputs.size()),
-                                            .arguments = arguments});
-      section["name"] = layer.name;
-      section["inputs"] = InputsOf(call);
-      first_names_[layer.name] = layer.name;
-      written_.layers.push_back(std::move(section));
-    }
-
-    // What keras.applications' InceptionResNetV2 calls so: a + scale * b.
-    void Scaled(const KerasGraphLayer& layer, const KerasCall& call) {
-      const KerasJson& scale = MemberOf(layer.config, "scale");
-      if (call.inputs.size() != 2 || !scale.is_number()) {
-        RefuseKeras("it takes two tensors and a number `scale`");
-      }
-      const std::string scaled = layer.name + "/scaled";
-      written_.layers.push_back({{"type", "Rescaling"},
-                                 {"scale", ShortNumbers(scale)},
-                                 {"name", scaled},
-                                 {"inputs", NameOfTensor(call.inputs[1])}});
-      written_.layers.push_back(
-          {{"type", "Add"},
-           {"name", layer.name},
-           {"inputs", KerasJson::array({NameOfTensor(call.inputs[0]), scaled})}});
-      first_names_[layer.name] = layer.name;
-    }
-
-    static KerasJson ByName(const std::vector<std::string>& inner, const KerasCall& call,
-                            const std::vector<std::string>& outer) {
-      KerasJson inputs = KerasJson::object();
-      for (size_t i = 0; i < inner.size() && i < call.inputs.size(); ++i) {
-        inputs[inner[i]] = outer[i];
-      }
-      return inputs;
-    }
-    KerasJson ByName(const std::vector<std::string>& inner, const KerasCall& call) const {
-      std::vector<std::string> outer;
-      for (const KerasTensor& input : call.inputs) outer.push_back(NameOfTensor(input));
-      return ByName(inner, call, outer);
-    }
-
-    void Model(const KerasGraphLayer& layer) {
-      const KerasCall& call = layer.calls.front();
-      const KerasJson model = {{"class_name", layer.class_name}, {"config", layer.config}};
-      Written inner = writer_.Write(model, path_ + layer.place + ": ", layer.name + "/");
-      if (inner.layers.empty()) return;
-      KerasJson section = {{"type", "functional"}, {"name", layer.name}};
-      if (!call.inputs.empty()) {
-        if (inner.inputs.empty()) {
-          section["inputs"] = InputsOf(call);
-        } else {
-          section["inputs"] = ByName(inner.inputs, call);
-          inner_inputs_[layer.name] = inner.inputs;
-        }
-      }
-      if (MemberOf(layer.config, "trainable") == false) section["trainable"] = false;
-      const KerasJson& training = MemberOf(call.keywords, "training");
-      if (training == false) section["training"] = false;
-      if (training == true) {
-        RefuseKeras("it is called with training=True", "training=False, or omit it");
-      }
-      first_names_[layer.name] = layer.name;
-      const std::string last = WordOf(inner.layers.back(), "name");
-      const bool is_last = inner.outputs.size() == 1 && inner.outputs.front() == last;
-      section["layers"] = std::move(inner.layers);
-      if (inner.outputs.size() > 1) inner_outputs_[layer.name] = inner.outputs;
-      if (!is_last) section["outputs"] = inner.outputs;
-      written_.layers.push_back(std::move(section));
-    }
-
-    ModelWriter& writer_;
-    const KerasGraph& graph_;
-    std::string path_;
-    std::string prefix_;
-    Written written_;
-    std::vector<std::vector<bool>> is_placed_;
-    std::map<std::pair<std::string, int>, std::string> names_;       // the job's, of calls
-    std::map<std::string, std::string> first_names_;                 // the job's, of layers
-    std::map<std::string, std::vector<std::string>> inner_inputs_;   // of nested models
-    std::map<std::string, std::vector<std::string>> inner_outputs_;  // of those with several
-    std::set<std::string> output_names_;
-  };
+  [[nodiscard]] bool is_keras3() const { return is_keras3_; }
+  [[nodiscard]] const std::set<std::string>& policies() const { return policies_; }
+  void AddPolicy(const std::string& policy) { policies_.insert(policy); }
+  // False if a layer of this name is already in the file.
+  bool AddName(const std::string& name) { return names_.insert(name).second; }
 
   void Refused(const std::string& at, const std::string& class_name, const KerasRefusal& refusal) {
     const std::string of_class = class_name.empty() ? "" : fmt::format(" ({})", class_name);
@@ -417,14 +151,7 @@ class ModelsOfFile {
                  .hint = refusal.hint});
   }
 
-  // Keras 3 writes `training` whether or not it was given, and random layers have it by default.
-  void CheckTraining(const KerasGraphLayer& layer, const KerasCall& call) {
-    if (MemberOf(call.keywords, "training") != true) return;
-    if (is_keras3_ && layer.class_name.starts_with("Random")) return;
-    RefuseKeras("it is called with training=True: it would also act in predictions",
-                "without training=True");
-  }
-
+ private:
   std::string place_;
   bool is_keras3_;
   Faults& faults_;
@@ -436,7 +163,7 @@ class ModelsOfFile {
 void CheckTraining(const KerasGraphLayer& layer, const KerasCall& call, bool is_keras3) {
   if (MemberOf(call.keywords, "training") != true) return;
   if (is_keras3 && layer.class_name.starts_with("Random")) return;
-  RefuseKeras("it is called with training=True: it would be at work in predictions too",
+  RefuseKeras("it is called with training=True: it would also act in predictions",
               "without training=True");
 }
 
@@ -444,7 +171,7 @@ void CheckKeywords(const KerasCall& call) {
   if (!call.keywords.is_object()) return;
   for (const auto& [key, value] : call.keywords.items()) {
     if (key == "training" || value.is_null()) continue;
-    RefuseKeras(fmt::format("it is called with the argument '{}', which is not known here: {}", key,
+    RefuseKeras(fmt::format("it is called with the argument '{}', which is not supported: {}", key,
                             value.dump()));
   }
 }
@@ -642,7 +369,7 @@ class ModelWriter {
     const KerasJson& training = MemberOf(call.keywords, "training");
     if (training == false) section["training"] = false;
     if (training == true) {
-      RefuseKeras("it is called with training=True", "training=False, or without it");
+      RefuseKeras("it is called with training=True", "training=False, or omit it");
     }
     first_names_[layer.name] = layer.name;
     const std::string last = WordOf(inner.layers.back(), "name");

@@ -69,7 +69,7 @@ class MovedWords {
                   "Expected 2nd dim of shape to be new_col_vocab_size ({}) + "
                   "num_col_oov_buckets ({}) = {}, but received shape: {}",
                   info_.new_vocab_size, info_.num_oov_buckets, words, PythonShape(variable_.shape));
-    throw Error(Code::kUsage, message, "new_vocab_size and num_oov_buckets are the column's")
+    throw Error(Code::kUsage, message, "new_vocab_size and num_oov_buckets are those of the column")
         .Key(Key());
   }
 
@@ -89,9 +89,9 @@ class MovedWords {
       const std::vector<std::string> old = ReadVocabulary(info_.old_vocab, info_.old_vocab_size);
       if (static_cast<int64_t>(old.size()) > old_size) {
         throw Error(Code::kData,
-                    fmt::format("{} has {} words, and tensor {} of the checkpoint {} of them",
+                    fmt::format("{} has {} words, but tensor {} of the checkpoint has {}",
                                 info_.old_vocab, old.size(), tensor, old_size),
-                    "old_vocab_size: how many of them it was trained with");
+                    "old_vocab_size: the number of words that it was trained with");
       }
       return MapVocabulary(words, old);
     } catch (Error& error) {
@@ -121,11 +121,12 @@ class MovedWords {
         nn::InitialValue(graph, variable_.name, variable_.dtype, variable_.shape, initializer),
         home_.seed);
     if (draw) return *draw;
-    throw Error(Code::kUsage,
-                fmt::format("\"{}\" is kept by rows, and its backup_initializer is no function of "
-                            "the row",
-                            variable_.name),
-                "a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
+    throw Error(
+        Code::kUsage,
+        fmt::format(
+            "\"{}\" is kept by rows, and its backup_initializer cannot be computed row by row",
+            variable_.name),
+        "use a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
         .Key(Key());
   }
   // The source of new words' values, for the table that is logged.
@@ -257,7 +258,7 @@ class Starter {
       throw Error(Code::kUsage,
                   fmt::format("\"{}\" is kept by rows, so its columns cannot move", variable.name),
                   "axis: 0")
-          .Key(key);
+          .Key(words.Key());
     }
     words.CheckSize(0);
     const int64_t size = variable.shape.dim(0);
@@ -278,11 +279,10 @@ class Starter {
       place = found == to.end() ? -1 : found->second;
       loaded += place >= 0 ? 1 : 0;
     }
-    start.drawn = {variable.name, BackupRows(variable, info)};
+    start.drawn = {variable.name, words.BackupRows()};
     Tell(variable,
          fmt::format("{} of {} rows by vocabulary, {} new words {}, the rest initial values",
-                     loaded, size, start.new_rows.size(),
-                     info.backup_initializer ? "from backup_initializer" : "zeros"));
+                     loaded, size, start.new_rows.size(), words.BackupText()));
   }
 
   static constexpr const char* kWayOut =
@@ -344,7 +344,7 @@ class Starter {
           Code::kUsage,
           fmt::format("Expected 2-dim shape, but received: {}", PythonShape(variable.shape)),
           "only rows or columns of a matrix can have a vocabulary")
-          .Key(key);
+          .Key(words.Key());
     }
     words.CheckSize(axis);
     if (!SameBut(entry.shape, variable.shape, axis)) return WrongShape(variable, entry);
@@ -356,91 +356,7 @@ class Starter {
     Set(variable, value,
         fmt::format("{} of {} {} by vocabulary{}, the rest {}", loaded, size,
                     info.axis == 0 ? "rows" : "columns", FromText(variable, entry),
-                    info.backup_initializer ? "from backup_initializer" : "zeros"));
-  }
-
-  static void CheckSize(const Variable& variable, const VocabInfo& info, int axis,
-                        const std::string& key) {
-    const int64_t size = variable.shape.dim(axis);
-    const int64_t words = info.new_vocab_size + info.num_oov_buckets;
-    if (info.axis == 0 ? size <= words : size == words) return;
-    const std::string message =
-        info.axis == 0
-            ? fmt::format(
-                  "Trying to initialize {} additional rows after 0 rows have already been "
-                  "initialized, which would exceed expected total row count of "
-                  "new_row_vocab_size ({}) + num_row_oov_buckets ({}) = {}.",
-                  size, info.new_vocab_size, info.num_oov_buckets, words)
-            : fmt::format(
-                  "Expected 2nd dim of shape to be new_col_vocab_size ({}) + "
-                  "num_col_oov_buckets ({}) = {}, but received shape: {}",
-                  info.new_vocab_size, info.num_oov_buckets, words, PythonShape(variable.shape));
-    throw Error(Code::kUsage, message, "new_vocab_size and num_oov_buckets are those of the column")
-        .Key(key);
-  }
-
-  static bool SameBut(const Shape& a, const Shape& b, int axis) {
-    if (!a.known_rank() || a.rank() != b.rank()) return false;
-    for (int i = 0; i < a.rank(); ++i) {
-      if (i != axis && a.dim(i) != b.dim(i)) return false;
-    }
-    return true;
-  }
-
-  // The old row or column for each of the first `size` new ones; -1 for a new word.
-  static std::vector<int64_t> Words(const VocabInfo& info, int64_t size, int64_t old_size,
-                                    const std::string& tensor, const std::string& key) {
-    try {
-      std::vector<std::string> words = ReadVocabulary(info.new_vocab, -1);
-      if (static_cast<int64_t>(words.size()) < size) {
-        throw Error(Code::kData,
-                    fmt::format("lookup table size must be larger than last new vocab entry's "
-                                "line: {} has {} lines for {} words",
-                                info.new_vocab, words.size(), size));
-      }
-      words.resize(static_cast<size_t>(size));
-      const std::vector<std::string> old = ReadVocabulary(info.old_vocab, info.old_vocab_size);
-      if (static_cast<int64_t>(old.size()) > old_size) {
-        throw Error(Code::kData,
-                    fmt::format("{} has {} words, but tensor {} of the checkpoint has {}",
-                                info.old_vocab, old.size(), tensor, old_size),
-                    "old_vocab_size: the number of words that it was trained with");
-      }
-      return MapVocabulary(words, old);
-    } catch (Error& error) {
-      throw std::move(error).Key(key);
-    }
-  }
-
-  // A tensor of the variable's shape from the backup initializer.
-  [[nodiscard]] Tensor Backup(const Variable& variable, const VocabInfo& info) const {
-    Graph graph(graph_.registry());
-    const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
-    ProgramSpec spec{.graph = &graph};
-    spec.fetches = {
-        nn::InitialValue(graph, variable.name, variable.dtype, variable.shape, initializer)};
-    VariableStore none;
-    const std::unique_ptr<Program> program =
-        home_.backend.Compile(spec, {.seed = home_.seed}, none);
-    const StepFeeds nothing;
-    return program->Run({&nothing, 1}).front().fetches.front().front().Clone();
-  }
-
-  // The same for some rows.
-  [[nodiscard]] RowDraw BackupRows(const Variable& variable, const VocabInfo& info) const {
-    Graph graph(graph_.registry());
-    const nn::Initializer initializer = info.backup_initializer.value_or(nn::ZerosInitializer{});
-    const std::optional<RowDraw> draw = ops::RowDrawOf(
-        nn::InitialValue(graph, variable.name, variable.dtype, variable.shape, initializer),
-        home_.seed);
-    if (draw) return *draw;
-    throw Error(
-        Code::kUsage,
-        fmt::format(
-            "\"{}\" is kept by rows, and its backup_initializer cannot be computed row by row",
-            variable.name),
-        "use a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
-        .Key(fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable.name));
+                    words.BackupText()));
   }
 
   const WarmStartSettings& settings_;
