@@ -75,12 +75,12 @@ int SocketAddress::CannotListen() const {
   const Descriptor probe(::socket(storage_.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int yes = 1;
   ::setsockopt(probe.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  // Two may be bound, but one alone can listen.
+  // With SO_REUSEADDR two sockets may be bound to an address, but only one can listen.
   return ::bind(probe.number(), raw(), size_) == 0 && ::listen(probe.number(), 1) == 0 ? 0 : errno;
 }
 
 SocketAddress SocketAddress::OwnTowards() const {
-  // No datagram goes out: the system only chooses the way.
+  // Sends no datagram: connect() only makes the system choose a route.
   const Descriptor probe(::socket(storage_.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   SocketAddress own = *this;
   if (::connect(probe.number(), raw(), size_) == 0) {
@@ -121,7 +121,7 @@ std::vector<SocketAddress> OwnAddresses(int port) {
     if (it->ifa_addr == nullptr || (it->ifa_flags & IFF_UP) == 0) continue;
     const bool is_v6 = it->ifa_addr->sa_family == AF_INET6;
     if (!is_v6 && it->ifa_addr->sa_family != AF_INET) continue;
-    // These are of one line, and would need its name.
+    // Link-local addresses are valid on one interface only and need its name.
     if (is_v6 &&
         IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(it->ifa_addr)->sin6_addr)) {
       continue;

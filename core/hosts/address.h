@@ -1,5 +1,5 @@
 #pragma once
-// Addresses of TCP: texts as users and launchers write them, and what they stand for here.
+// TCP addresses: parses the texts that users and launchers write, and resolves host names.
 
 #include <netinet/in.h>
 
@@ -9,14 +9,15 @@
 
 namespace tpuest::hosts {
 
-// "h0:2222", "10.0.0.1:2222", "[::1]:2222". Error kUsage for a text that is none.
+// A host and a port, parsed from "h0:2222", "10.0.0.1:2222" or "[::1]:2222"; a text without a port
+// gets `usual_port`. ParseHostPort throws kUsage for any other text.
 struct HostPort {
   std::string host;
   int port = 0;
 };
 [[nodiscard]] HostPort ParseHostPort(std::string_view text, int usual_port);
 
-// A numeric one, of either family.
+// A numeric IPv4 or IPv6 address with a port.
 class SocketAddress {
  public:
   SocketAddress(const sockaddr* address, socklen_t size);
@@ -25,10 +26,10 @@ class SocketAddress {
   [[nodiscard]] std::string text() const;
   [[nodiscard]] bool is_loopback() const;
   [[nodiscard]] SocketAddress WithPort(int port) const;
-  // 0, or why nobody can listen there now, as errno has it.
+  // Returns 0 if a process can listen at this address now, otherwise the errno that prevents it.
   [[nodiscard]] int CannotListen() const;
-  // This machine's own address, with port 0, on the way to that one. The same where there is no
-  // way.
+  // The local address, with port 0, that the system would use to reach this one; this address with
+  // port 0 if there is no route.
   [[nodiscard]] SocketAddress OwnTowards() const;
 
  private:
@@ -37,13 +38,14 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-// What a host's name stands for now; none: nobody knows it, or not yet.
+// The addresses that a host name resolves to now; empty if it does not resolve (yet).
 [[nodiscard]] std::vector<SocketAddress> Resolve(const HostPort& at);
 
-// Whether a host is loopback's by its text alone: "localhost", "127.0.0.1", "::1".
+// Whether a host is loopback judging only by its text ("localhost", "127.0.0.1", "::1"); no lookup.
 [[nodiscard]] bool IsLoopback(const std::string& host);
 
-// This machine's addresses that others may reach, then loopback's, with that port.
+// This machine's addresses with that port: the addresses that other machines may reach first, then
+// loopback.
 [[nodiscard]] std::vector<SocketAddress> OwnAddresses(int port);
 
 }  // namespace tpuest::hosts

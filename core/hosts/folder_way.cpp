@@ -1,4 +1,4 @@
-// A socket a process, FOLDER/<rank>.
+// Transport by Unix sockets: each process listens at FOLDER/<rank>.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -19,11 +19,11 @@ namespace {
 Descriptor NewSocket() {
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (socket.is_open()) return socket;
-  throw Error(Code::kResource, fmt::format("no socket can be made: {}", std::strerror(errno)));
+  throw Error(Code::kResource, fmt::format("cannot create a socket: {}", std::strerror(errno)));
 }
 
-// A folder for sockets. The name of a socket may have 107 bytes at most, so they are named by the
-// open folder, or, on a system without /proc, by its path.
+// A folder of sockets. A socket's path may have at most 107 bytes, so sockets are addressed through
+// the open folder's entry in /proc, or by the folder's path if /proc is missing.
 struct SocketFolder {
   Descriptor open;
   std::string path;
@@ -35,18 +35,20 @@ struct SocketFolder {
     if (::access(full.c_str(), F_OK) != 0) full = path;
     full += "/" + name;
     if (full.size() >= sizeof address.sun_path) {
-      throw Error(Code::kUsage,
-                  fmt::format("{}: the path of a socket has {} bytes; without /proc at most {}",
-                              full, full.size(), sizeof address.sun_path - 1),
-                  "a group's folder with a shorter path, or TMPDIR=DIR with one");
+      throw Error(
+          Code::kUsage,
+          fmt::format(
+              "{}: the path of this socket has {} bytes; without /proc at most {} are possible",
+              full, full.size(), sizeof address.sun_path - 1),
+          "give the group a folder with a shorter path, or set TMPDIR to one");
     }
     std::memcpy(address.sun_path, full.data(), full.size());
     return address;
   }
 };
 
-// So much may be on its way before who sends has to wait for who reads, or as much as the system
-// allows: its own default is less than a step's rows of large tables.
+// Bytes in transit before a sender waits for the reader (or the system's limit, if lower). The
+// system's default is less than one step's rows of large tables.
 constexpr int kBytesOnTheWay = 4 << 20;
 
 Descriptor Widened(Descriptor socket) {
@@ -59,18 +61,18 @@ SocketFolder OpenFolder(const std::string& path) {
   Descriptor folder(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   struct stat info {};
   if (!folder.is_open() || ::fstat(folder.number(), &info) != 0) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("{}: the group's folder cannot be opened ({})", path, std::strerror(errno)),
-        "make it before its processes start, with mode 0700");
+    throw Error(Code::kUsage,
+                fmt::format("{}: cannot open the group's folder ({})", path, std::strerror(errno)),
+                "create it with mode 0700 before the processes start");
   }
   if (info.st_uid == ::geteuid() && (info.st_mode & 077) == 0) {
     return {.open = std::move(folder), .path = path};
   }
-  throw Error(Code::kUsage,
-              fmt::format("{}: others may enter the group's folder (mode {:04o}, of user {})", path,
-                          info.st_mode & 07777, info.st_uid),
-              "a folder of your own with mode 0700");
+  throw Error(
+      Code::kUsage,
+      fmt::format("{}: other users may enter the group's folder (mode {:04o}, owned by user {})",
+                  path, info.st_mode & 07777, info.st_uid),
+      "use a folder that you own, with mode 0700");
 }
 
 class FolderWay final : public Way {
@@ -99,8 +101,8 @@ class FolderWay final : public Way {
   }
 
  private:
-  // The socket gets its name once it is listened on: one that refuses is of a process that was
-  // killed.
+  // The socket gets its final name only once it listens, so a socket that refuses connections was
+  // left by a process that was killed.
   void Bind() {
     door_ = NewSocket();
     const sockaddr_un address = folder_.AddressOf(std::to_string(rank_));
@@ -115,8 +117,8 @@ class FolderWay final : public Way {
       if (::connect(probe.number(), at, sizeof address) == 0) {
         ::unlink(before.sun_path);
         throw Error(Code::kUsage,
-                    fmt::format("{}: process {} of this group is there already", path_, rank_),
-                    "every process has a number of its own, every group a folder");
+                    fmt::format("{}: process {} of this group has already joined", path_, rank_),
+                    "give each process its own id and each group its own folder");
       }
       ::unlink(address.sun_path);
       is_named = ::link(before.sun_path, address.sun_path) == 0;
@@ -125,7 +127,7 @@ class FolderWay final : public Way {
     ::unlink(before.sun_path);
     if (is_named) return;
     throw Error(Code::kResource,
-                fmt::format("{}: a socket cannot be made here ({})", path_, std::strerror(number)));
+                fmt::format("{}: cannot create a socket here ({})", path_, std::strerror(number)));
   }
 
   const std::string path_;

@@ -17,18 +17,20 @@ constexpr FrameKind kBeat = 16;
 constexpr FrameKind kVote = 17;
 constexpr FrameKind kVerdict = 18;
 constexpr FrameKind kLeave = 19;
-constexpr FrameKind kKey = 20;       // how many bytes the key has, the key, the value
+constexpr FrameKind kKey = 20;       // uint64 size of the key, the key, the value
 constexpr FrameKind kQuestion = 21;  // its number
 constexpr FrameKind kAnswer = 22;    // the same
 
 constexpr double kBeatSecs = 1;
-constexpr double kWakeSecs = 0.1;      // of who waits, to look at the clock
-constexpr double kLeaveSecs = 2;       // after a verdict, for a thread to come back
+constexpr double kWakeSecs = 0.1;      // between two looks of a waiting thread at the clock
+constexpr double kLeaveSecs = 2;       // after a verdict, for the main thread to return
 constexpr double kLastWordSecs = 0.5;  // for a frame that a lost process may not take
-constexpr double kSendSecs = 3600;     // a process that does not read is lost before
+constexpr double kSendSecs =
+    3600;  // peer_secs ends the wait for a process that does not read earlier
 constexpr double kLeastStepSecs = 60;
-constexpr double kSteps = 20;  // usual ones, that a step may take
-// Who was not run for so long, by a stopped machine, has heard nothing and knows nothing.
+constexpr double kSteps = 20;  // the limit of a step, in steps of usual length
+// A process that did not run for this long (its machine was suspended) read no beats meanwhile, so
+// it does not count its peers as silent.
 constexpr double kAbsentSecs = 1;
 
 struct Beat {
@@ -50,7 +52,7 @@ T As(std::string_view bytes) {
   return value;
 }
 
-// A verdict is a code, a message and, behind a 0, the way out.
+// A verdict frame holds an int32 code, the message, a 0 byte, and the hint.
 Error VerdictIn(std::string_view bytes) {
   const auto code = static_cast<Code>(As<int>(bytes));
   bytes.remove_prefix(std::min(sizeof code, bytes.size()));
@@ -77,14 +79,15 @@ std::string_view TextOf(Activity activity) {
   return "";
 }
 
-// "evaluating, waiting for its input": its steps, and what is between them, are not the training's.
+// "evaluating, waiting for its input". Steps and the phases between them are called "evaluating",
+// since they are not steps of the training.
 std::string TextOf(Activity activity, bool evaluates) {
   if (!evaluates) return std::string(TextOf(activity));
   if (activity == Activity::kStep || activity == Activity::kElsewhere) return "evaluating";
   return fmt::format("evaluating, {}", TextOf(activity));
 }
 
-// The first lines that differ.
+// The first pair of lines in which two texts differ.
 std::pair<std::string, std::string> FirstDifference(const std::string& a, const std::string& b) {
   const std::vector<std::string> lines = Split(a, '\n');
   const std::vector<std::string> others = Split(b, '\n');
@@ -114,8 +117,8 @@ Group::Group(GroupSettings settings)
                  .tick = [this] { OnTick(); }});
 }
 
-// Who leaves because of a verdict passes it on first: another may hear of this before it hears of
-// that.
+// Sends the verdict before kLeave: a peer may receive this process's frames before those of the
+// process that found the fault.
 Group::~Group() {
   std::optional<Error> verdict;
   {
@@ -173,7 +176,7 @@ void Group::OnTick() {
   const double now = SystemClock().Seconds();
   const double absent = now - last_tick_;
   const bool was_absent = absent > kAbsentSecs;
-  if (absent > LongAbsence()) ++absences_;  // before the tick, by which NeedPlace tells it, too
+  if (absent > LongAbsence()) ++absences_;  // before last_tick_ changes: NeedPlace reads both
   last_tick_ = now;
   std::optional<std::pair<int, double>> silent;
   std::optional<Error> overdue;
@@ -189,15 +192,14 @@ void Group::OnTick() {
   }
   if (const double until = device_until_; until > 0 && now > until) {
     device_until_ = 0;
-    Fail(
-        Error(Code::kLost,
-              fmt::format("its devices did not come back from the steps behind {}, which they make "
-                          "together with those of other processes",
-                          step_.load()),
-              "the same command goes on from the newest checkpoint; tpuest.deadlines.step_secs is "
-              "how long a step may take"));
+    Fail(Error(Code::kLost,
+               fmt::format("its devices did not finish the steps after step {}, which they compute "
+                           "together with the devices of other processes",
+                           step_.load()),
+               "the same command resumes from the newest checkpoint; tpuest.deadlines.step_secs "
+               "sets how long a step may take"));
   }
-  if (silent) Lose(silent->first, "nothing was heard of it for " + SecondsText(silent->second));
+  if (silent) Lose(silent->first, "it sent nothing for  " + SecondsText(silent->second));
   if (overdue) settings_.end(*overdue);
   if (const int kind = settings_.asked_to_stop(); kind != 0 && !is_chief() && !voted_) {
     voted_ = true;
@@ -227,7 +229,7 @@ void Group::Lose(int rank, const std::string& why) {
         peer.step, TextOf(peer.activity, peer.evaluates), this->rank(), step_.load(),
         TextOf(activity_, evaluates_));
   }
-  Judge(Error(Code::kLost, text, "the same command goes on from the newest checkpoint"));
+  Judge(Error(Code::kLost, text, "the same command resumes from the newest checkpoint"));
   links_.HangUp(rank);
 }
 
@@ -262,7 +264,7 @@ void Group::Fail(const Error& error) {
               error.faults().front().hint));
 }
 
-// Behind a verdict there is none: who asks gets that, or sees this process leave.
+// Does not answer after a verdict: the asking process receives the verdict, or sees this one leave.
 void Group::Answer(int from, std::string_view question) {
   {
     const std::lock_guard lock(mutex_);
@@ -356,7 +358,7 @@ void Group::ThrowVerdict() const {
 
 void Group::AtStep(int64_t step, double seconds) {
   step_ = step;
-  // A mean that forgets: the limit is a matter of its size alone.
+  // An exponential mean: the limit needs only the order of magnitude.
   constexpr double kNew = 0.1;
   step_seconds_ = step_seconds_ == 0 ? seconds : (1 - kNew) * step_seconds_ + kNew * seconds;
 }
@@ -371,7 +373,7 @@ void Group::Send(int to, Channel channel, std::span<const std::string_view> piec
 
 void Group::SendFrame(int to, FrameKind kind, std::span<const std::string_view> pieces) {
   if (links_.Send(to, kind, pieces, kSendSecs)) return;
-  // The thread that reads finds out why.
+  // The reader thread finds the reason and sets the verdict.
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, std::chrono::duration<double>(kLeaveSecs),
                     [this] { return verdict_.has_value(); });
@@ -426,7 +428,7 @@ Group::Letter Group::ReceiveLetter(int from, Channel channel) {
     const double waited = SystemClock().Seconds() - begin;
     if (!is_of_step || !box.empty() || waited < StepLimit()) continue;
     lock.unlock();
-    Lose(from, fmt::format("its part of the step did not come for {}", SecondsText(waited)));
+    Lose(from, fmt::format("its part of the step did not arrive within {}", SecondsText(waited)));
     lock.lock();
   }
   Letter letter = std::move(box.front());
@@ -441,17 +443,18 @@ void Group::Order(std::string_view order) {
 void Group::Agree(const std::string& what, const std::string& value) {
   if (!is_chief()) {
     Send(0, Channel::kReports, value);
-    (void)Receive(0, Channel::kReports);  // an answer comes where all agree
+    (void)Receive(0, Channel::kReports);  // the chief answers only if all agree
     return;
   }
   for (int rank = 1; rank < size(); ++rank) {
     const std::string other = Receive(rank, Channel::kReports);
     if (other == value) continue;
     const auto [here, there] = FirstDifference(value, other);
-    const Error error(Code::kUsage,
-                      fmt::format("process {} has another {} than process 0: '{}', here '{}'", rank,
-                                  what, there, here),
-                      "the processes of a group are the same program with the same job and files");
+    const Error error(
+        Code::kUsage,
+        fmt::format("process {} has a different {} than process 0: '{}', process 0 has '{}'", rank,
+                    what, there, here),
+        "start all processes of a group with the same program, job and files");
     Judge(error);
     throw Error(error);
   }

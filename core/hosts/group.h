@@ -1,26 +1,26 @@
 #pragma once
-// A group is the processes of one job: what they tell each other, and what becomes of all of them
-// when one is lost.
+// A group is the set of processes of one job. This class carries their messages and ends all of
+// them when one is lost.
 //
-// Process 0, the chief, decides: it alone reads the run's folder, and writes it but for shards of
-// large tables (core/estimator/group/shard_writers.h), and gives the others orders. A worker does
-// what it is told, on its own replicas:
+// Process 0, the chief, decides. Only it reads the run's folder and writes to it, except for shards
+// of large tables (core/estimator/group/shard_writers.h). It sends control messages to the workers,
+// and a worker carries them out on its own replicas. The kinds of messages:
 //
-//   orders    chief to worker    what comes next (core/estimator/group/orders.h)
-//   data      each to each       partial sums and sums, in the order of the programs (group_sum.h)
-//   exchanges each to each       what each gives the others beside sums, in that order, too
-//   reports   worker to chief    answers to an order that asks
-//             each to each       what is written together
-//   beats     each to each       every second: the step that a process is at, and what it does
-//   votes     worker to chief    a signal asks to stop: the chief decides at which step
-//   keys      each to each       what a plugin tells the other processes by name
-//   verdict   each to each       why all leave, with the exit code: once, the first stands
-//   questions each to each       by who stood still: whether there is a verdict
+//   orders    chief to worker    control messages: what to do next (core/estimator/group/orders.h)
+//   data      all to all         partial sums and sums, in the programs' order (group_sum.h)
+//   exchanges all to all         other data that replicas exchange, also in the programs' order
+//   reports   worker to chief    answers to control messages
+//             all to all         shares of what the processes write together
+//   beats     all to all         every second: the process's step and phase
+//   votes     worker to chief    a signal requests a stop; the chief decides at which step
+//   keys      all to all         key-value pairs that a plugin publishes to the other processes
+//   verdict   all to all         why all leave, with the exit code; the first verdict counts
+//   questions all to all         a process that was suspended asks whether there is a verdict
 //
-// Nothing waits for ever. A link that is closed, nothing heard for peer_secs, or no data for
-// step_secs is a verdict, that names the process, its last step and what was waited for. Every
-// wait ends with it; a process whose thread does not come back within two seconds is ended. Who was
-// stopped itself, and goes on, writes nothing before all others have said that there is none.
+// Every wait is bounded. A closed link, silence for peer_secs, or no data for step_secs leads to a
+// verdict that names the process, its last step, and the data that did not arrive. A verdict ends
+// every wait; a process whose thread does not return within two seconds is terminated. A process
+// that was itself suspended writes nothing until all others have answered that there is no verdict.
 
 #include <array>
 #include <atomic>
@@ -44,26 +44,27 @@ namespace tpuest::hosts {
 
 enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3, kExchanges = 4 };
 
-// What a process does, for the others' messages.
+// The current activity of a process, shown in the messages of other processes.
 enum class Activity : int32_t { kPreparing, kInput, kStep, kSum, kOrders, kElsewhere };
 
 struct GroupSettings {
   LinkSettings links;
-  double peer_secs = 10;  // without a word of a process: it is lost
-  double step_secs = 0;   // without its part of a step; 0: 20 times a step, at least a minute
-  // The kind of stop that was asked for in this process, as StopSignal::Kind; 0: none.
+  double peer_secs = 10;  // a process that is silent for this long is lost
+  double step_secs = 0;   // limit of one step; 0: 20 times the mean step, at least a minute
+  // Returns the kind of stop requested in this process, as StopSignal::Kind; 0: none.
   std::function<int()> asked_to_stop = [] { return 0; };
-  // In the chief: a worker was asked. Called by another thread.
+  // Called in the chief, by the reader thread, when a worker received a stop request.
   std::function<void(int kind)> vote = [](int /*kind*/) {};
-  // Ends this process, which has not left in time after a verdict. Called by another thread.
+  // Terminates this process, which has not left in time after a verdict. Called by the reader
+  // thread.
   std::function<void(const Error& verdict)> end = [](const Error& /*verdict*/) {};
 };
 
 class Group final : public KeyValueStore {
  public:
-  // Waits until all are there. Throws what Links' constructor throws.
+  // Waits until all processes are linked. Throws the same errors as the constructor of Links.
   explicit Group(GroupSettings settings);
-  // Tells the others that this process leaves in order.
+  // Announces to all peers that this process leaves in order.
   ~Group() override;
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -72,75 +73,76 @@ class Group final : public KeyValueStore {
   [[nodiscard]] int size() const { return settings_.links.size; }
   [[nodiscard]] bool is_chief() const { return rank() == 0; }
 
-  // All of these throw the verdict, once there is one.
+  // All functions from here to Get throw the verdict, once one is set.
   void Send(int to, Channel channel, std::string_view message);
-  // A message of the pieces in a row.
+  // Sends the concatenated pieces as one message.
   void Send(int to, Channel channel, std::span<const std::string_view> pieces);
-  // The next of that process in that channel; waits for it.
+  // Waits for the next message of a process in a channel.
   [[nodiscard]] std::string Receive(int from, Channel channel);
-  // The next of each of these in a channel of steps, kData or kExchanges, in their order. How long
-  // that took is held against the one that came last.
+  // Waits for the next message of each process in `from`, in that order, in kData or kExchanges.
+  // The wait is attributed to the process whose message arrived last (see waited_for).
   [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from, Channel channel);
-  // Whether Receive would not wait. Any thread.
+  // Whether Receive would return without waiting. Any thread.
   [[nodiscard]] bool IsThere(int from, Channel channel);
-  // The memory of a message that is done with, for those that come. Throws nothing.
+  // Returns the memory of a received message for later messages. Throws nothing.
   void Reuse(std::string&& message) { links_.Reuse(std::move(message)); }
-  // To every worker.
+  // Sends a control message to every worker.
   void Order(std::string_view order);
-  // Error kUsage in every process, with both values, where they are not the same everywhere.
-  // All call it at the same place.
+  // Checks that `value` is the same in all processes; otherwise throws kUsage in each, with both
+  // values. All processes call it at the same point.
   void Agree(const std::string& what, const std::string& value);
 
-  // A key is told to all: each has what any has put.
+  // Put sends the key to all processes; Get finds the keys that any process has put.
   void Put(std::string_view key, std::string_view value) override;
   [[nodiscard]] std::optional<std::string> Get(std::string_view key, double seconds) override;
 
-  // Around steps that devices of all processes make together. A device that waits for one that is
-  // gone never comes back: after as long as so many steps may take, this process is the one that is
-  // lost.
+  // Called before and after `steps` steps that the devices of all processes compute together. A
+  // device that waits for a lost device never returns: once the time limit of that many steps has
+  // passed, this process declares itself lost.
   void DeviceBegins(int64_t steps);
   void DeviceEnds() { device_until_ = 0; }
 
-  // For the others' messages, and for how long a step may take. Returns the activity before.
+  // Sets the activity that peers show in their messages. Returns the previous activity.
   Activity At(Activity activity) { return activity_.exchange(activity); }
-  // Whether what this process does is part of an evaluation.
+  // Sets whether this process is evaluating.
   void Evaluates(bool evaluates) { evaluates_ = evaluates; }
   void AtStep(int64_t step, double seconds);
-  // Seconds that this process has waited for its input; the others hear of it.
+  // Sets the seconds that this process has waited for input; beats report them to the peers.
   void WaitedForInput(double seconds) { input_wait_ = seconds; }
-  // Seconds that a process says it has waited for its input.
+  // Seconds of input wait that a process has reported.
   [[nodiscard]] double InputWaitOf(int rank);
-  // Seconds that ReceiveEach has waited for each process, by rank. One thread receives.
+  // Seconds that ReceiveEach has waited for each process, by rank. Only for the receiving thread.
   [[nodiscard]] const std::vector<double>& waited_for() const { return waited_for_; }
-  // "process 1 (pid 77)", and of another machine's process its address, too.
+  // "process 1 (pid 77)"; for a process of another machine also its address.
   [[nodiscard]] std::string NameOf(int rank) const;
   // Links::strangers().
   [[nodiscard]] int64_t strangers() const { return links_.strangers(); }
 
-  // For who is about to change a file that the group's next run may have by now. Where this process
-  // has stood still for half of the time after which it is lost, all others are asked first whether
-  // there is a verdict: throws it. Any thread but the one that reads.
+  // Called before a change to a file that the group's next run may own by now. If this process was
+  // suspended for more than half of peer_secs, asks all peers whether there is a verdict, and
+  // throws it. Any thread except the reader thread.
   void NeedPlace();
 
-  // The verdict that this process's own error is for all others; the first verdict stands.
+  // Makes this process's own error the verdict for all processes, unless one is already set.
   void Fail(const Error& error);
-  // Waits until every other process has left, at most so long. From now on none is missed.
+  // Waits up to `seconds` until every other process has left. From now on a closed link is not a
+  // loss.
   void AwaitLeaving(double seconds);
 
  private:
   struct Letter {
     std::string bytes;
-    double at = 0;  // when it came
+    double at = 0;  // time of arrival
   };
   struct Peer {
     std::array<std::deque<Letter>, 5> boxes;  // by Channel
-    double heard = 0;                         // when, last
+    double heard = 0;                         // time of the last frame
     double input_wait = 0;
     int64_t step = 0;
     Activity activity = Activity::kPreparing;
     bool evaluates = false;
-    uint64_t answered = 0;  // the last question of this process
-    bool left = false;      // in order
+    uint64_t answered = 0;  // number of our last question that it answered
+    bool left = false;      // announced that it leaves
     bool closed = false;
   };
   struct Verdict {
@@ -151,12 +153,12 @@ class Group final : public KeyValueStore {
   void OnFrame(int from, FrameKind kind, std::string&& bytes);
   void OnClosed(int from, const std::string& why);
   void OnTick();
-  // Sets the verdict and tells the others.
+  // Sets the verdict and sends it to all peers.
   void Judge(const Error& error);
   void Tell(const Error& verdict);
   void Set(const Error& error);
   void Lose(int rank, const std::string& why);
-  // Throws the verdict, if there is one; the mutex is held.
+  // Throws the verdict if one is set. The caller holds mutex_.
   void ThrowVerdict() const;
   void TakeKey(std::string_view message);
   void SendFrame(int to, FrameKind kind, std::span<const std::string_view> pieces);
@@ -169,7 +171,7 @@ class Group final : public KeyValueStore {
   [[nodiscard]] Peer& At(int rank) { return peers_[static_cast<size_t>(rank)]; }
 
   GroupSettings settings_;
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // guards the members up to questions_
   std::condition_variable changed_;
   std::vector<Peer> peers_;
   std::map<std::string, std::string, std::less<>> keys_;
@@ -182,15 +184,16 @@ class Group final : public KeyValueStore {
   std::atomic<int64_t> step_ = 0;
   std::atomic<double> step_seconds_ = 0;
   std::atomic<double> input_wait_ = 0;
-  std::atomic<double> device_until_ = 0;  // when its devices are lost; 0: they are not running
+  std::atomic<double> device_until_ = 0;  // deadline of the running device steps; 0: none
   std::vector<double> waited_for_;
-  std::atomic<double> last_tick_ = 0;  // of the thread that reads
-  std::atomic<int64_t> absences_ = 0;  // long ones, that this thread has found
-  std::atomic<int64_t> excused_ = 0;   // of these: all others have said that there is no verdict
-  // Of the thread that reads.
+  std::atomic<double> last_tick_ = 0;  // of the reader thread
+  std::atomic<int64_t> absences_ = 0;  // long suspensions that the reader thread has noticed
+  std::atomic<int64_t> excused_ =
+      0;  // absences_ after which all peers answered that there is no verdict
+  // Only for the reader thread.
   double last_beat_ = 0;
   bool voted_ = false;
-  Links links_;  // the last: it is gone first
+  Links links_;  // last member: destroyed first, which stops the reader thread
 };
 
 }  // namespace tpuest::hosts

@@ -14,7 +14,7 @@ constexpr size_t kAlign = 8;
 
 size_t Padded(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
-// As many floats as are 1 MB.
+// 1 MB of float32.
 constexpr int64_t kBucketElements = int64_t{1} << 18;
 
 std::vector<Bucket> BucketsOfSums(std::span<const SharedSum> sums) {
@@ -23,9 +23,9 @@ std::vector<Bucket> BucketsOfSums(std::span<const SharedSum> sums) {
   return BucketsOf(elements, kBucketElements);
 }
 
-// Sums of so many bytes that all processes add them all, whatever their number.
+// Up to this many bytes every process adds every sum, for any number of processes.
 constexpr size_t kSmallBytes = size_t{1} << 15;
-// And those of two: more are sooner added by halves.
+// The same limit for two processes; above it, adding one half each is faster.
 constexpr size_t kMostBytesOfTwo = size_t{1} << 20;
 
 std::vector<SumRun> RunsOwned(const Bucket& bucket, std::span<const SharedSum> sums, int processes,
@@ -34,7 +34,7 @@ std::vector<SumRun> RunsOwned(const Bucket& bucket, std::span<const SharedSum> s
   for (const BucketPiece& piece : bucket) elements += piece.end - piece.begin;
   const ElementRange owned = OwnedBy(elements, processes, owner);
   std::vector<SumRun> runs;
-  int64_t before = 0;  // elements of the pieces before
+  int64_t before = 0;  // elements of the preceding pieces
   for (const BucketPiece& piece : bucket) {
     const int64_t first = std::max(owned.begin - before, int64_t{0}) + piece.begin;
     const int64_t end = std::min(owned.end - before + piece.begin, piece.end);
@@ -50,20 +50,20 @@ std::vector<SumRun> RunsOwned(const Bucket& bucket, std::span<const SharedSum> s
   return runs;
 }
 
-// Where a part of a run is.
+// The address of partial sum `part` of a run.
 char* PartOf(const SumRun& run, size_t part) {
   return run.sum->parts + part * static_cast<size_t>(run.sum->elements) * SizeOf(run.sum->dtype) +
          run.offset;
 }
 
-// Appends bytes and what pads them.
+// Appends the bytes and their padding to a multiple of 8.
 void AppendPadded(std::vector<std::string_view>& pieces, const char* bytes, size_t size) {
   static constexpr char kZeros[kAlign] = {};
   pieces.emplace_back(bytes, size);
   if (size % kAlign != 0) pieces.emplace_back(kZeros, Padded(size) - size);
 }
 
-// The next rank first.
+// The other ranks in cyclic order, beginning with the next one.
 std::vector<int> OthersOf(const Group& group) {
   std::vector<int> others;
   for (int i = 1; i < group.size(); ++i) others.push_back((group.rank() + i) % group.size());
@@ -158,7 +158,8 @@ void GroupSum::AddAll(std::span<std::string> messages, const Bucket& bucket,
           continue;
         }
         Check(at[rank] + Padded(run.bytes) <= messages[rank].size(),
-              "process {} sent {} bytes of another sum", rank, messages[rank].size());
+              "process {} sent {} bytes, which is not the size of this sum", rank,
+              messages[rank].size());
         slots.push_back(messages[rank].data() + at[rank]);
         at[rank] += Padded(run.bytes);
       }
@@ -183,7 +184,8 @@ void GroupSum::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums)
 void GroupSum::TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
                           std::span<const SharedSum> sums) const {
   for (const SumRun& run : RunsOf(bucket, sums, owner)) {
-    Check(Padded(run.bytes) <= answer.size(), "process {} answered with another sum", owner);
+    Check(Padded(run.bytes) <= answer.size(),
+          "process {} answered with fewer bytes than this sum has", owner);
     std::memcpy(run.sum->sum + run.offset, answer.data(), run.bytes);
     answer.remove_prefix(Padded(run.bytes));
   }
@@ -210,7 +212,7 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
     if (!all_add_all_) SendAnswer(bucket, sums);
     for (std::string& message : messages) group_.Reuse(std::move(message));
   }
-  // Where all add all nobody answers.
+  // If every process adds every sum, no answers are sent.
   for (const Bucket& bucket : all_add_all_ ? std::span<const Bucket>() : std::span(buckets)) {
     std::vector<std::string> answers = group_.ReceiveEach(others_, Channel::kData);
     for (size_t i = 0; i < others_.size(); ++i) {

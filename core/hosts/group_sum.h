@@ -1,19 +1,18 @@
 #pragma once
-// Sums over the replicas of all processes of a group: a Collective over its data channel.
+// A Collective that sums over the replicas of all processes, through the group's data channel.
 //
-// The elements of all sums of a call are cut into buckets (BucketsOf) of 1 MB or so, and those of a
-// bucket belong to the processes in equal parts (OwnedBy). Each process sends the partial sums of
-// its replicas to the owners, in one message a bucket; an owner adds those of all processes by the
-// tree over replicas (AdditionsOver) and sends its elements to all. A bucket is added and answered
-// while others are on their way, and is still in the processor's cache when it is. A bucket whose
-// partial sums were offered left before the call. The additions are those of one process, whatever
-// the number of processes.
+// The elements of all sums of a call are cut into buckets of about 1 MB (BucketsOf). Each process
+// owns an equal part of a bucket (OwnedBy). Each process sends its replicas' partial sums to the
+// owners, one message per bucket; an owner adds them along the tree over replicas (AdditionsOver)
+// and sends the result to all. A bucket is added and answered while later ones are in transit, so
+// it is still in the processor's cache. Partial sums passed to Offer are sent before the call. The
+// additions are those of a single process, for any number of processes.
 //
-//   message to owner p    for each run of p's elements of a sum: for each part: them    padded to
-//   answer of owner p     for each run: its elements                                    8 bytes
+//   message to owner p    per range of p's elements: the elements of each partial sum   padded to
+//   answer of owner p     per range of p's elements: their sums                         8 bytes
 //
-// Sums that are small, or of two processes with one part each, go to all, who add them all: no more
-// bytes, or few, and nobody waits for answers.
+// Small sums, and sums of two processes with one partial sum each, are sent to all processes, which
+// all add them: the bytes are as many or few, and no process waits for an answer.
 
 #include <span>
 #include <string>
@@ -27,7 +26,7 @@
 
 namespace tpuest::hosts {
 
-// Elements of one sum that a process adds.
+// A range of elements of one sum that one process adds.
 struct SumRun {
   const SharedSum* sum = nullptr;
   size_t offset = 0;  // bytes into the sum, and into each of its parts
@@ -37,7 +36,8 @@ struct SumRun {
 
 class GroupSum final : public Collective {
  public:
-  // Error kUsage where the replicas do not divide among the processes. The group outlives it.
+  // Throws kUsage if `replicas` is not a multiple of the number of processes. `group` outlives this
+  // object.
   GroupSum(Group& group, int replicas);
 
   [[nodiscard]] ReplicaRange share() const override { return share_; }
@@ -56,20 +56,20 @@ class GroupSum final : public Collective {
   void DeviceEnds() override { group_.DeviceEnds(); }
 
  private:
-  // The next message of each of the others, by rank; of this one nothing.
+  // Receives the next message of each other process, by rank; this process's entry is empty.
   [[nodiscard]] std::vector<std::string> FromOthers(Channel channel);
-  // Whether every process adds all of them.
+  // Whether every process adds all elements of these sums.
   [[nodiscard]] bool AllAddAll(std::span<const SharedSum> sums) const;
-  // What a process adds of a bucket.
+  // The ranges of a bucket that process `owner` adds.
   [[nodiscard]] std::vector<SumRun> RunsOf(const Bucket& bucket, std::span<const SharedSum> sums,
                                            int owner) const;
-  // Sends the parts of this process that the owner adds.
+  // Sends this process's partial sums of the elements that `owner` adds.
   void SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums);
-  // Adds the parts of all processes, by rank and with none in this one's place, into the elements
-  // of the sums that this one owns.
+  // Adds the partial sums of all processes into the elements that this process owns. `messages` are
+  // by rank; this process's entry is empty.
   void AddAll(std::span<std::string> messages, const Bucket& bucket,
               std::span<const SharedSum> sums) const;
-  // Sends the elements that this process owns to all.
+  // Sends the summed elements that this process owns to all processes.
   void SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums);
   void TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
                   std::span<const SharedSum> sums) const;
@@ -78,11 +78,11 @@ class GroupSum final : public Collective {
   const ReplicaRange share_;
   const std::vector<ReplicaRange> parts_;
   const std::vector<int> others_;
-  std::vector<size_t> parts_of_;            // how many each process has, by rank
-  std::vector<PartialAddition> additions_;  // the last one makes the sum
-  std::vector<Bucket> buckets_;             // of the next Sum, once some of it was offered
-  bool all_add_all_ = false;                // of these buckets
-  size_t sent_ = 0;                         // those whose parts have left
+  std::vector<size_t> parts_of_;            // number of partial sums of each process, by rank
+  std::vector<PartialAddition> additions_;  // the last addition yields the sum
+  std::vector<Bucket> buckets_;             // of the next Sum, after its first Offer
+  bool all_add_all_ = false;                // whether every process adds all of `buckets_`
+  size_t sent_ = 0;                         // number of buckets whose partial sums were sent
 };
 
 }  // namespace tpuest::hosts

@@ -14,7 +14,7 @@ using Names = std::vector<std::string>;
 
 constexpr size_t kMostHosts = 100'000;
 
-// The parts between commas, but for commas in brackets; nullopt where brackets do not close.
+// Splits at the commas outside of brackets; nullopt if a bracket is not closed.
 std::optional<Names> HostsOf(std::string_view text) {
   Names hosts(1);
   bool inside = false;
@@ -33,7 +33,7 @@ std::optional<Names> HostsOf(std::string_view text) {
   return hosts;
 }
 
-// "001-003,007" as numbers with their zeros.
+// The numbers of "001-003,007", with leading zeros.
 std::optional<Names> NumbersOf(std::string_view bracket) {
   Names numbers;
   for (const std::string& range : Split(bracket, ',')) {
@@ -51,7 +51,7 @@ std::optional<Names> NumbersOf(std::string_view bracket) {
   return numbers;
 }
 
-// Each of `names` with each of `endings` behind it.
+// Each of `names` followed by each of `endings`.
 std::optional<Names> Product(const Names& names, const Names& endings) {
   if (names.size() * endings.size() > kMostHosts) return std::nullopt;
   Names product;
@@ -61,7 +61,7 @@ std::optional<Names> Product(const Names& names, const Names& endings) {
   return product;
 }
 
-// One host with its brackets.
+// The hosts of one list entry, whose brackets may hold several numbers.
 std::optional<Names> Expand(std::string_view host) {
   std::optional<Names> names = Names{""};
   while (names && !host.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Lists of hosts as Slurm writes them: "n[001-003,007],gpu1" is n001, n002, n003, n007 and gpu1.
+// Host lists in Slurm's notation: "n[001-003,007],gpu1" names n001, n002, n003, n007 and gpu1.
 
 #include <optional>
 #include <string>
@@ -8,9 +8,10 @@
 
 namespace tpuest::hosts {
 
-// The hosts in order. A host has any number of brackets with numbers and ranges in them, of which
-// the last changes fastest; a number keeps the zeros that the first of its range begins with.
-// nullopt for a text that is no such list, and for one of more than a hundred thousand hosts.
+// Returns the hosts in order, as `scontrol show hostnames` prints them. A host may have several
+// brackets of numbers and ranges; the last bracket varies fastest. Numbers of a range keep the
+// leading zeros of its first number. Returns nullopt if the text is not a host list or names more
+// than 100,000 hosts.
 [[nodiscard]] std::optional<std::vector<std::string>> ExpandHostList(std::string_view text);
 
 }  // namespace tpuest::hosts

@@ -14,15 +14,15 @@
 namespace tpuest::hosts {
 namespace {
 
-constexpr const char* kAlone = "TPUEST_NUM_PROCESSES=1 lets every process be one by itself";
+constexpr const char* kAlone = "TPUEST_NUM_PROCESSES=1 runs each process by itself";
 constexpr int kTorchPort = 29500;
 constexpr int kTpuPort = 8482;
-// JAX's ports under Slurm: the last 4096, by the job's number.
+// JAX's port under Slurm is one of the last 4096, chosen by the job's number.
 constexpr int64_t kSlurmPorts = 4096;
 constexpr int64_t kFirstSlurmPort = 61440;
 constexpr int64_t kMostProcesses = 1'000'000;
 
-// Variables of one launcher.
+// Reads the environment variables of one launcher.
 class Variables {
  public:
   explicit Variables(const VariableLookup& environment) : environment_(environment) {}
@@ -32,13 +32,13 @@ class Variables {
   }
   [[nodiscard]] bool Has(const std::string& name) const { return !Text(name).empty(); }
 
-  // The variable's number, or nullopt for one that is none.
+  // The variable's value as an integer; nullopt if it is not set or not an integer.
   [[nodiscard]] std::optional<int64_t> MaybeNumber(const std::string& name) const {
     const auto number = WholeNumber<int64_t>(Text(name));
     return number && *number >= 0 && *number <= kMostProcesses ? number : std::nullopt;
   }
 
-  // Error kUsage for a variable that holds none.
+  // The variable's value, at least `least`; otherwise throws kUsage.
   [[nodiscard]] int64_t Number(const std::string& name, int64_t least) const {
     const auto number = MaybeNumber(name);
     if (number && *number >= least) return *number;
@@ -48,14 +48,14 @@ class Variables {
         kAlone);
   }
 
-  // "host:port" of a host and a port's variable.
+  // "host:port" from the variables of a host and a port.
   [[nodiscard]] std::string Address(const std::string& host, const std::string& port,
                                     int usual_port) const {
     if (!Has(host)) return "";
     return fmt::format("{}:{}", Text(host), Has(port) ? Text(port) : std::to_string(usual_port));
   }
 
-  // The place that two variables tell.
+  // The place given by a variable of the rank and one of the size.
   [[nodiscard]] ProcessPlace Counted(const char* launcher, const std::string& rank,
                                      const std::string& size) const {
     ProcessPlace place{.launcher = launcher,
@@ -81,8 +81,8 @@ Found Torchrun(const Variables& variables) {
     place.coordinator = variables.Address("MASTER_ADDR", "MASTER_PORT", kTorchPort);
     return place;
   }
-  // What Kubeflow's Trainer sets for a torchrun that is not there: a process a node. A range of
-  // nodes ("1:4") is torchrun's alone.
+  // Kubeflow's Trainer sets these variables for torchrun; without it, each node runs one process.
+  // Only torchrun understands a range of nodes ("1:4").
   const auto nodes = variables.MaybeNumber("PET_NNODES");
   if (!nodes || *nodes < 1 || !variables.Has("PET_NODE_RANK")) return std::nullopt;
   ProcessPlace place = variables.Counted("torchrun", "PET_NODE_RANK", "PET_NNODES");
@@ -112,8 +112,8 @@ std::string HostOf(std::string_view address) {
   return std::string(has_port || in_brackets ? address.substr(0, colon) : address);
 }
 
-// libtpu writes "WARNING: could not determine ..." into these variables on machines without TPU,
-// which is no number and no fault.
+// On machines without a TPU libtpu writes "WARNING: could not determine ..." into these variables;
+// such a value is ignored.
 Found TpuPod(const Variables& variables) {
   const auto worker = variables.MaybeNumber("TPU_WORKER_ID");
   const std::string list =
@@ -151,7 +151,8 @@ Found Mpich(const Variables& variables) {
   return variables.Counted("MPICH", "PMI_RANK", "PMI_SIZE");
 }
 
-// A batch script has the numbers of its allocation, but is no step: it is alone.
+// A batch script sees the variables of its allocation but is not a job step: it is a single
+// process.
 Found SlurmStep(const Variables& variables) {
   const std::string nodes = variables.Text("SLURM_STEP_NODELIST");
   if (!variables.Has("SLURM_STEP_ID") || nodes.empty()) return std::nullopt;
@@ -171,7 +172,8 @@ Found SlurmStep(const Variables& variables) {
   return place;
 }
 
-// The main node is the chief, whatever its index, and alone is not told its own address.
+// The main node is the chief, whatever its index, and is the only one whose address variable is
+// unset.
 Found AwsBatch(const Variables& variables) {
   if (!variables.Has("AWS_BATCH_JOB_NUM_NODES")) return std::nullopt;
   ProcessPlace place =
@@ -189,8 +191,9 @@ Found AwsBatch(const Variables& variables) {
   return place;
 }
 
-// How a launcher counts. A scheduler gives machines or tasks, in which a starter may start any
-// number of processes each; torchrun numbers these in the order in which they join.
+// The kind of things that a launcher counts. A scheduler allocates machines or tasks; a starter may
+// start any number of processes in each. torchrun numbers processes in the order in which they
+// join.
 enum class Kind { kCounter, kStarter, kScheduler };
 
 struct Launcher {
@@ -209,7 +212,7 @@ struct Claim {
   ProcessPlace place;
 };
 
-// Whether both can be true of one process; `first` is the one that is believed.
+// Whether both claims can be true of one process; `first` is the one that is used.
 bool Agree(const Claim& first, const Claim& second) {
   const ProcessPlace& a = first.place;
   const ProcessPlace& b = second.place;
@@ -223,7 +226,7 @@ std::string ClaimText(const ProcessPlace& place) {
   return fmt::format("{} of {} by {} ({})", who, place.size, place.launcher, place.read_from);
 }
 
-// How many processes there are where TPUEST_NUM_PROCESSES alone is given.
+// The place if only TPUEST_NUM_PROCESSES is set.
 ProcessPlace PlaceOfSize(const Variables& variables, const std::vector<Claim>& claims) {
   constexpr const char* kSize = "TPUEST_NUM_PROCESSES";
   const int64_t size = variables.Number(kSize, 1);
@@ -234,8 +237,8 @@ ProcessPlace PlaceOfSize(const Variables& variables, const std::vector<Claim>& c
   if (!claims.empty() && claims.front().place.size == size) return claims.front().place;
   if (claims.empty()) {
     throw Error(Code::kUsage,
-                fmt::format("{} is {}, and nothing says which of these this one is", kSize, size),
-                "TPUEST_PROCESS_ID=0 and so on");
+                fmt::format("{} is {}, but no variable gives the id of this process", kSize, size),
+                "set TPUEST_PROCESS_ID to 0, 1, ... in the processes");
   }
   throw Error(Code::kUsage,
               fmt::format("{} is {}; this is {}", kSize, size, ClaimText(claims.front().place)),
@@ -251,7 +254,7 @@ ProcessPlace Believed(const Variables& variables, const std::vector<Claim>& clai
   for (const Claim& other : claims) {
     if (&other == &claims.front() || Agree(claims.front(), other)) continue;
     throw Error(Code::kUsage,
-                fmt::format("two launchers do not agree: this is {}, and {}",
+                fmt::format("two launchers disagree: this is {}, and {}",
                             ClaimText(claims.front().place), ClaimText(other.place)),
                 "unset the variables of one, or say it with TPUEST_PROCESS_ID and "
                 "TPUEST_NUM_PROCESSES");
@@ -269,7 +272,7 @@ ProcessPlace PlaceInGroup(const VariableLookup& environment,
   std::vector<Claim> claims;
   if (configured) claims.push_back({Kind::kCounter, *configured});
   for (const Launcher& launcher : kLaunchers) {
-    if (given) break;  // whatever the others say, right or wrong
+    if (given) break;  // TPUEST_* variables override all launchers
     if (Found found = launcher.find(variables)) {
       claims.push_back({launcher.kind, *std::move(found)});
     }

@@ -21,19 +21,19 @@ namespace {
 constexpr uint32_t kMagic = 0x6b6e6c74;  // "tlnk"
 constexpr int kTickMs = 20;
 constexpr uint64_t kMostBytes = uint64_t{1} << 34;
-// Frames that are kept to be read into again.
+// Smallest frame that is kept for reuse.
 constexpr size_t kLeastSpare = size_t{1} << 15;
-constexpr size_t kMostSpare = size_t{1} << 26;  // all of them
-constexpr const char* kChanged = "what it sent was changed on its way";
+constexpr size_t kMostSpare = size_t{1} << 26;  // of all kept frames together
+constexpr const char* kChanged = "a frame that it sent was damaged in transit";
 
-// The head of every frame; all numbers are as the processor has them: both ends are on it.
+// The head of every frame. Numbers are in the processor's byte order, which both ends share.
 struct Frame {
   uint32_t magic = kMagic;
   FrameKind kind = 0;
   uint16_t unused = 0;
-  uint64_t bytes = 0;     // that follow
-  uint32_t crc = 0;       // of these
-  uint32_t head_crc = 0;  // of all before it
+  uint64_t bytes = 0;     // that follow the head
+  uint32_t crc = 0;       // of the bytes that follow
+  uint32_t head_crc = 0;  // of the fields before this one
 };
 static_assert(sizeof(Frame) == 24);
 
@@ -41,7 +41,7 @@ uint32_t HeadCrc(const Frame& frame) {
   return Crc32c({reinterpret_cast<const char*>(&frame), offsetof(Frame, head_crc)});
 }
 
-// The head of a frame of these pieces.
+// Returns the head of a frame that consists of these pieces.
 Frame HeadOf(FrameKind kind, std::span<const std::string_view> pieces, bool is_checked) {
   Frame frame{.kind = kind};
   for (const std::string_view piece : pieces) {
@@ -52,7 +52,7 @@ Frame HeadOf(FrameKind kind, std::span<const std::string_view> pieces, bool is_c
   return frame;
 }
 
-// What is sent of a frame.
+// The head and the pieces as buffers to send.
 std::vector<iovec> AllOf(const Frame& head, std::span<const std::string_view> pieces) {
   std::vector<iovec> all{{.iov_base = const_cast<Frame*>(&head), .iov_len = sizeof head}};
   for (const std::string_view piece : pieces) {
@@ -73,7 +73,7 @@ Links::Links(const LinkSettings& settings)
     : settings_(settings), is_checked_(settings.meeting.folder.empty()), way_(OpenWay(settings_)) {
   int ends[2] = {};
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
-    throw Error(Code::kResource, fmt::format("no pipe can be made: {}", std::strerror(errno)));
+    throw Error(Code::kResource, fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   }
   wake_ = {Descriptor(ends[0]), Descriptor(ends[1])};
   std::vector<Linked> linked = Rendezvous(settings_, *way_).Meet();
@@ -113,7 +113,7 @@ void Links::Read() {
       ranks.push_back(rank);
     }
     ::poll(waited.data(), waited.size(), kTickMs);
-    // All have come: who comes now is of another meeting, or is nobody.
+    // The group is complete: a new connection belongs to another rendezvous or to no group.
     if (waited[1].revents != 0) {
       const Descriptor late = way_->Take();
       if (late.is_open()) {
@@ -156,7 +156,7 @@ bool Links::ReadFrom(int rank, std::string& why) {
         return false;
       }
       if (frame.magic != kMagic || frame.bytes > kMostBytes) {
-        why = "what it sent is no frame";
+        why = "it sent bytes that are not a frame";
         return false;
       }
       peer.kind = frame.kind;
@@ -190,7 +190,7 @@ bool Links::Send(int to, FrameKind kind, std::span<const std::string_view> piece
   }
   if (peer.closed) return false;
   if (SendAll(peer.linked.socket.number(), all, deadline)) return true;
-  // Part of a frame may have gone: nothing more can follow it.
+  // A part of the frame may have been sent; no other frame can follow it.
   HangUp(to);
   return false;
 }
@@ -202,7 +202,7 @@ void Links::SendIfReady(int to, FrameKind kind, std::string_view bytes) {
   const std::span<const std::string_view> pieces(&bytes, 1);
   const Frame head = HeadOf(kind, pieces, is_checked_);
   std::vector<iovec> all = AllOf(head, pieces);
-  constexpr double kRestSecs = 1;  // for a frame that has gone in part
+  constexpr double kRestSecs = 1;  // to send the rest of a frame
   if (!SendAll(peer.linked.socket.number(), all, NowSeconds() + kRestSecs)) HangUp(to);
 }
 
@@ -210,7 +210,7 @@ std::string Links::SpareFrames::Take(size_t bytes) {
   std::string frame;
   {
     const std::lock_guard lock(mutex_);
-    // One of this size needs no byte of it written.
+    // A spare frame of the same size needs no bytes initialized.
     auto found = std::find_if(frames_.begin(), frames_.end(),
                               [&](const std::string& each) { return each.size() == bytes; });
     if (found == frames_.end() && bytes >= kLeastSpare && !frames_.empty()) found = frames_.begin();

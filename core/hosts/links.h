@@ -1,10 +1,10 @@
 #pragma once
-// Frames between the processes of a group, over the stream sockets by which they have met
-// (rendezvous.h). A frame is its head and `bytes` bytes, with checksums of both between machines:
-// TCP's own are weak, and a number that is changed on its way is otherwise the same in all sums.
+// Frames between the processes of a group, over the stream sockets that the rendezvous
+// (rendezvous.h) made. A frame is a head followed by `bytes` bytes. Between machines both have
+// checksums: TCP's own are weak, and a changed number would silently enter every sum.
 //
-// Sending blocks the caller while the other's socket is full; a thread of this class reads whatever
-// comes, so that two processes that send to each other do not wait for each other.
+// Sending blocks the caller while the peer's socket is full. A reader thread takes everything that
+// arrives, so two processes that send to each other cannot deadlock.
 
 #include <array>
 #include <atomic>
@@ -23,43 +23,44 @@
 
 namespace tpuest::hosts {
 
-// What a frame is for: Group knows.
+// The purpose of a frame; Group defines the values.
 using FrameKind = uint16_t;
 
 class Links {
  public:
-  // Both are called by the thread that reads.
+  // Callbacks; the reader thread calls all of them.
   struct Listener {
     std::function<void(int from, FrameKind kind, std::string&& bytes)> frame;
-    std::function<void(int from, const std::string& why)> closed;  // once a link
-    std::function<void()> tick;                                    // every 20 ms or so
+    std::function<void(int from, const std::string& why)> closed;  // once per link
+    std::function<void()> tick;                                    // about every 20 ms
   };
 
-  // Returns once all processes are linked. Error kUsage for what OpenFolderWay and OpenRemoteWay
-  // refuse, a rank that is there already or another size; kLost, with the ranks that are missing,
-  // where they have not come in time; kPreempted where it gives up.
+  // Returns once all processes are linked. Throws kUsage for errors of OpenFolderWay and
+  // OpenRemoteWay, for a rank that has already joined and for a different group size; kLost, naming
+  // the missing ranks, after rendezvous_secs; kPreempted if gives_up() returned true.
   explicit Links(const LinkSettings& settings);
-  // Ends all links.
+  // Closes all links.
   ~Links();
   Links(const Links&) = delete;
   Links& operator=(const Links&) = delete;
 
-  // Begins to read, once.
+  // Starts the reader thread; called once.
   void Listen(Listener listener);
 
-  // Sends one frame of the pieces in a row. Any thread. False where the link is closed, or did not
-  // take the frame in so long (it is closed then).
+  // Sends the concatenated pieces as one frame. Any thread. Returns false if the link is closed or
+  // did not take the frame within `limit_secs`, which closes it.
   bool Send(int to, FrameKind kind, std::span<const std::string_view> pieces, double limit_secs);
-  // Sends a small frame if that can be at once, and nobody is sending to that process.
+  // Sends a small frame if the socket takes it at once and no other thread is sending to that
+  // process; otherwise drops it.
   void SendIfReady(int to, FrameKind kind, std::string_view bytes);
-  // The memory of a frame that was received, for those that come. Any thread.
+  // Returns the memory of a received frame for later frames. Any thread.
   void Reuse(std::string&& bytes);
-  // Ends a link; `closed` tells it on both sides.
+  // Closes a link; both sides get a `closed` callback.
   void HangUp(int to);
-  // "pid 77", and of another machine's process "pid 77 at 10.0.0.3:41234".
+  // "pid 77", or "pid 77 at 10.0.0.3:41234" for a process of another machine.
   [[nodiscard]] std::string NameOf(int rank) const;
-  // Connections of none of the group's processes, as far as they are told from noise: where there
-  // is a token all.
+  // Number of connections that came from outside of the group. Without a token only a part of them
+  // is recognized.
   [[nodiscard]] int64_t strangers() const { return way_->refused() + turned_away_; }
 
  private:
@@ -67,7 +68,7 @@ class Links {
     Linked linked;
     std::mutex sending;
     std::atomic<bool> closed = false;
-    // The frame that is being read.
+    // State of the frame that is being read.
     std::string head;
     FrameKind kind = 0;
     uint32_t crc = 0;
@@ -76,31 +77,31 @@ class Links {
     bool in_body = false;
   };
 
-  // Frames that are given back and read into again: fresh memory of their size would be cleared and
-  // mapped page by page in every step.
+  // Keeps returned frames and reuses their memory: the system would clear and map fresh memory page
+  // by page in every step.
   class SpareFrames {
    public:
-    // Of so many bytes; what they are is left open.
+    // Returns a string of `bytes` bytes with unspecified content.
     [[nodiscard]] std::string Take(size_t bytes);
     void Give(std::string&& frame);
 
    private:
     std::mutex mutex_;
     std::vector<std::string> frames_;
-    size_t bytes_ = 0;  // of all of them
+    size_t bytes_ = 0;  // of all frames together
   };
 
   static size_t Index(int rank) { return static_cast<size_t>(rank); }
   void Read();
-  // Reads what is there; false at the end, with the reason.
+  // Reads the available bytes. Returns false, with the reason in `why`, if the link has ended.
   bool ReadFrom(int rank, std::string& why);
 
   LinkSettings settings_;
   const bool is_checked_;  // frames have checksums
   std::unique_ptr<Way> way_;
-  std::atomic<int64_t> turned_away_ = 0;  // who came after all had
+  std::atomic<int64_t> turned_away_ = 0;  // connections after the group was complete
   std::array<Descriptor, 2> wake_;
-  std::vector<std::unique_ptr<Peer>> peers_;  // by rank; none for this one
+  std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null for this process
   SpareFrames spare_;
   Listener listener_;
   std::atomic<bool> ending_ = false;

@@ -1,5 +1,6 @@
-// Processes on several machines: process 0 listens where all can find it, the others where they
-// reach it from, and tell it. The links themselves are the module's (links/module.h).
+// Transport between machines. Process 0 listens at an address that all processes know; every other
+// process listens at its own address and sends it to process 0. The gRPC module (links/module.h)
+// makes the links.
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -26,31 +27,32 @@
 namespace tpuest::hosts {
 namespace {
 
-constexpr int kClosedTries = 3;   // that tell a process with a token
-constexpr double kTrySecs = 5;    // for a process that is there to answer
-constexpr double kCloseSecs = 2;  // for what was sent last to arrive
+constexpr int kClosedTries = 3;   // failed attempts that show that the peer uses a token
+constexpr double kTrySecs = 5;    // for a listening process to answer
+constexpr double kCloseSecs = 2;  // for the last bytes to arrive
 constexpr size_t kTokenBytes = 32;
 constexpr const char* kTokenHint =
-    "the same secret for all processes, in TPUEST_CLUSTER_TOKEN, TPUEST_CLUSTER_TOKEN_FILE or "
-    "tpuest.cluster.token_file; tpuest.cluster.insecure: true does without";
+    "give all processes the same secret in TPUEST_CLUSTER_TOKEN, TPUEST_CLUSTER_TOKEN_FILE or "
+    "tpuest.cluster.token_file, or set tpuest.cluster.insecure: true";
 
 const LinksModule& LoadModule(const std::string& path) {
   constexpr const char* kHint =
-      "TPUEST_COORDINATOR=unix:FOLDER joins processes of one machine without it";
+      "TPUEST_COORDINATOR=unix:FOLDER connects processes of one machine without gRPC";
   if (path.empty()) {
     throw Error(Code::kUsage,
-                "processes on several machines need gRPC, without which this tpuest was built",
-                fmt::format("Debian's libgrpc++-dev, and ./dev build; {}", kHint));
+                "processes on several machines need gRPC, but this tpuest was built without it",
+                fmt::format("install Debian's libgrpc++-dev and run ./dev build; {}", kHint));
   }
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw Error(Code::kUsage, fmt::format("what speaks gRPC cannot be loaded: {}", ::dlerror()),
-                fmt::format("Debian's libgrpc++1.51; {}", kHint));
+    throw Error(Code::kUsage, fmt::format("cannot load the gRPC module: {}", ::dlerror()),
+                fmt::format("install Debian's libgrpc++1.51; {}", kHint));
   }
   const auto* const module = static_cast<const LinksModule*>(::dlsym(library, kLinksSymbol));
   if (module == nullptr || module->version != kLinksVersion) {
-    throw Error(Code::kUsage, fmt::format("{}: is of another build of tpuest", path),
-                "install both of one");
+    throw Error(Code::kUsage,
+                fmt::format("{}: this module belongs to another build of tpuest", path),
+                "install the module and the program from the same build");
   }
   return *module;
 }
@@ -58,14 +60,14 @@ const LinksModule& LoadModule(const std::string& path) {
 std::string DrawnToken() {
   std::array<unsigned char, kTokenBytes> bytes{};
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw Error(Code::kResource, "the system has no random numbers");
+    throw Error(Code::kResource, "the system returned no random bytes (getrandom)");
   }
   std::string text;
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
 }
 
-// The file in which process 0 says where it is: its token, then its addresses, a line each.
+// The file in which process 0 publishes its token and then its addresses, one per line.
 struct Notice {
   std::string token;
   std::vector<std::string> addresses;
@@ -74,15 +76,17 @@ struct Notice {
 void WriteNotice(const std::string& path, const Notice& notice) {
   MakeDirectories(DirName(path));
   const std::string text = notice.token + "\n" + Join(notice.addresses, "\n") + "\n";
-  // The name comes last: who reads it reads all. Nobody else may read the token.
+  // The file is renamed into place when complete, so readers never see a part. Its mode keeps the
+  // token from other users.
   const std::string before = path + ".part";
   ::unlink(before.c_str());
   const Descriptor file(::open(before.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   const bool is_written = file.is_open() && ::write(file.number(), text.data(), text.size()) ==
                                                 static_cast<ssize_t>(text.size());
   if (is_written && ::rename(before.c_str(), path.c_str()) == 0) return;
-  throw Error(Code::kResource, fmt::format("{}: cannot be written ({})", path, strerror(errno)),
-              "TPUEST_COORDINATOR=HOST:PORT, process 0's, does without it");
+  throw Error(Code::kResource,
+              fmt::format("{}: cannot write this file ({})", path, strerror(errno)),
+              "TPUEST_COORDINATOR=HOST:PORT, with process 0's address, needs no such file");
 }
 
 std::optional<Notice> ReadNotice(const std::string& path) {
@@ -91,7 +95,7 @@ std::optional<Notice> ReadNotice(const std::string& path) {
   try {
     lines = Split(ReadFile(path), '\n');
   } catch (const Error&) {
-    return std::nullopt;  // it has gone since
+    return std::nullopt;  // removed meanwhile
   }
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   if (lines.size() < 2) return std::nullopt;
@@ -143,7 +147,7 @@ class RemoteWay final : public Way {
     if (rank != 0) return Try(others_[rank]);
     if (meeting_.chief.empty()) return GoByNotice();
     const std::vector<SocketAddress> addresses = Resolve(at_);
-    if (addresses.empty()) why_not_ = fmt::format("{} is the name of no address", at_.host);
+    if (addresses.empty()) why_not_ = fmt::format("host name {} does not resolve", at_.host);
     for (const SocketAddress& address : addresses) {
       if (door_ == nullptr) OpenDoor(address.OwnTowards().text());
       if (Descriptor socket = Try(address.text()); socket.is_open()) {
@@ -155,17 +159,18 @@ class RemoteWay final : public Way {
   }
 
  private:
-  // Where there is no token, others must not be able to reach this process.
+  // Refuses an address that other machines can reach if there is no token.
   void CheckReach() const {
     if (!meeting_.token.empty() || meeting_.insecure || IsLoopback(at_.host)) return;
     throw Error(
         Code::kUsage,
-        fmt::format("{} is no loopback address, and there is no cluster token", meeting_.chief),
+        fmt::format("{} is not a loopback address, and no cluster token is set", meeting_.chief),
         kTokenHint)
         .Key("tpuest.cluster");
   }
 
-  // Process 0's door: at the address that the others have of it, where that is this machine's own.
+  // Opens process 0's listener, at the address that the peers know if it is an address of this
+  // machine.
   void Begin() {
     if (meeting_.chief.empty()) return BeginByNotice();
     const std::vector<SocketAddress> addresses = Resolve(at_);
@@ -179,8 +184,7 @@ class RemoteWay final : public Way {
     throw Error(
         Code::kUsage,
         fmt::format("process 0 cannot listen at {} ({})", meeting_.chief, std::strerror(reason)),
-        "another port, in TPUEST_COORDINATOR or where the launcher has it, the same for "
-        "all processes");
+        "set another port for all processes, in TPUEST_COORDINATOR or in the launcher's variable");
   }
 
   void BeginByNotice() {
@@ -199,11 +203,11 @@ class RemoteWay final : public Way {
     if (std::exchange(has_notice_, false)) RemoveFile(meeting_.file);
   }
 
-  // A notice of processes that have gone has their token: nobody answers to it.
+  // A file left by an earlier group has that group's token, so no process answers to it.
   Descriptor GoByNotice() {
     const std::optional<Notice> notice = ReadNotice(meeting_.file);
     if (!notice) {
-      why_not_ = "no such file is there";
+      why_not_ = "the file does not exist yet";
       return Descriptor();
     }
     const std::string token = notice->token.empty() ? meeting_.token : notice->token;
@@ -234,7 +238,7 @@ class RemoteWay final : public Way {
       throw Error(Code::kUsage,
                   fmt::format("process {} cannot listen at {} ({})", is_chief_ ? "0" : "here",
                               address, why.data()),
-                  "another port, or what holds it ended");
+                  "choose another port, or end the process that uses it");
     }
     address_ = address.substr(0, address.rfind(':')) + fmt::format(":{}", module_.port(door_));
   }
@@ -245,19 +249,20 @@ class RemoteWay final : public Way {
     const LinksTry result =
         module_.go(door_, address.c_str(), kTrySecs, &socket, why.data(), why.size());
     why_not_ = why.data();
-    // A process with a token hangs up on one without. One that ends refuses the next try.
+    // A process with a token closes connections without one. A process that has ended refuses the
+    // next attempt.
     const bool is_closed = why_not_.find("Socket closed") != std::string::npos;
     closed_ = meeting_.token.empty() && is_closed ? closed_ + 1 : 0;
     if (closed_ == kClosedTries && !meeting_.chief.empty()) {
       throw Error(
           Code::kUsage,
-          fmt::format("the process at {} has a cluster token, and this one has none", address),
+          fmt::format("the process at {} has a cluster token, but this one has none", address),
           kTokenHint);
     }
     if (result == kOtherToken && !meeting_.chief.empty()) {
       throw Error(Code::kUsage,
-                  fmt::format("the process at {} has another cluster token, or none", address),
-                  "the same token for all processes of a group");
+                  fmt::format("the process at {} has a different cluster token, or none", address),
+                  "give all processes of the group the same token");
     }
     return Descriptor(socket);
   }
@@ -267,10 +272,10 @@ class RemoteWay final : public Way {
   const LinksModule& module_;
   HostPort at_;
   LinksDoor* door_ = nullptr;
-  std::string address_;  // of the door
+  std::string address_;  // of the listener
   std::map<int, std::string> others_;
   std::string why_not_;
-  int closed_ = 0;  // tries in a row that the other side has ended
+  int closed_ = 0;  // consecutive attempts that the peer closed
   std::string noticed_token_;
   bool has_notice_ = false;
 };

@@ -18,10 +18,11 @@ namespace {
 
 constexpr uint32_t kMeetMagic = 0x6b6e6c74;  // "tlnk"
 constexpr uint32_t kMeetProtocol = 2;
-constexpr int kMeetTryMs = 20;        // between two tries to reach a process that is not there yet
-constexpr int kMeetFarTryMs = 200;    // the same on another machine
-constexpr double kHandshakeSecs = 5;  // for who has come to say who it is
-// A worker that is not told that all have come is told by process 0 why, which waits as long.
+constexpr int kMeetTryMs = 20;  // between two attempts to reach a process that does not listen yet
+constexpr int kMeetFarTryMs = 200;    // the same for another machine
+constexpr double kHandshakeSecs = 5;  // for a new connection to send its kHello
+// Extra wait of a worker: process 0 has the same deadline and then sends the reason why the group
+// is not complete.
 constexpr double kPatienceSecs = 5;
 
 enum Saying : uint32_t {
@@ -36,17 +37,18 @@ enum Saying : uint32_t {
 
 }  // namespace
 
-// Numbers are as the processor has them: all processes of a group have the same kind.
+// One message of the rendezvous. Numbers are in the processor's byte order, which all processes of
+// a group share.
 struct Rendezvous::Word {
   uint32_t magic = kMeetMagic;
   uint32_t protocol = kMeetProtocol;
   uint32_t kind = kHello;
-  int32_t rank = 0;  // of who says it; of whom it is about: kRoster
+  int32_t rank = 0;  // of the sender; in kRoster: of the process that it describes
   int32_t size = 0;
   int32_t pid = 0;
   uint64_t group = 0;
   int32_t code = 0;     // of a refusal
-  char text[500] = {};  // an address or a reason, ends with 0
+  char text[500] = {};  // an address or a reason, 0-terminated
 
   [[nodiscard]] std::string_view bytes() const {
     return {reinterpret_cast<const char*>(this), sizeof *this};
@@ -84,7 +86,7 @@ std::vector<Linked> Rendezvous::Meet() {
 void Rendezvous::MeetByRank() {
   for (int rank = 0; rank < settings_.rank; ++rank) {
     if (GoTo(rank)) continue;
-    throw Error(Code::kLost, fmt::format("process {} left before all had come", rank));
+    throw Error(Code::kLost, fmt::format("process {} left before all had joined", rank));
   }
   AwaitOthers();
 }
@@ -109,7 +111,7 @@ void Rendezvous::MeetAsChief() {
   with_all([&](int rank) { Say(rank, NewWord(kGo)); });
 }
 
-// Process 0 may begin anew while this one waits: then so does this.
+// If process 0 restarts while this process waits, this process starts over.
 void Rendezvous::MeetAsWorker() {
   int known = 1;
   while (known < settings_.size) {
@@ -151,15 +153,15 @@ void Rendezvous::CheckWait(const std::vector<int>& missing) const {
   const std::string who = fmt::format("process{} {} of {}", names.size() > 1 ? "es" : "",
                                       Join(names, ", "), settings_.size);
   if (settings_.gives_up()) {
-    throw Error(Code::kPreempted, fmt::format("stopped while waiting for {}", who));
+    throw Error(Code::kPreempted, fmt::format("stopped while waiting for {} to join", who));
   }
   if (NowSeconds() < deadline_) return;
   const std::string why = way_.why_not();
   throw Error(Code::kLost,
-              fmt::format("{} did not come to {} within {} s{}", who, way_.place(),
+              fmt::format("{} did not join at {} within {} s{}", who, way_.place(),
                           NumberText(settings_.rendezvous_secs),
                           why.empty() ? "" : fmt::format(" ({})", why)),
-              "tpuest.deadlines.rendezvous_secs waits longer")
+              "a larger tpuest.deadlines.rendezvous_secs waits longer")
       .Key("tpuest.deadlines.rendezvous_secs");
 }
 
@@ -198,7 +200,7 @@ void Rendezvous::AwaitOthers() {
   }
 }
 
-// Who leaves while others are waited for may come again.
+// Forgets processes that left during the wait; they may connect again.
 void Rendezvous::DropGone() {
   for (int rank = 1; rank < settings_.size; ++rank) {
     const Descriptor& socket = At(rank).socket;
@@ -218,11 +220,11 @@ std::optional<Rendezvous::Word> Rendezvous::ReadWord(const Descriptor& socket) c
 }
 
 std::optional<Rendezvous::Word> Rendezvous::AwaitWord(int rank) {
-  // Who is come to may wait for others itself.
+  // The listening process may itself still wait for others.
   while (!IsReady(At(rank).socket.number(), POLLIN, NowSeconds() + kMeetTryMs * 1e-3)) {
     const bool is_last = rank == 0 && way_.meets_by_chief();
     if (is_last && !settings_.gives_up() && NowSeconds() < deadline_ + kPatienceSecs) continue;
-    // Its link is open, and it says nothing: it is who is missed.
+    // The link is open but silent: report this process as missing.
     std::vector<int> missing = is_last ? std::vector<int>() : Missing();
     missing.insert(std::upper_bound(missing.begin(), missing.end(), rank), rank);
     CheckWait(missing);
@@ -232,7 +234,7 @@ std::optional<Rendezvous::Word> Rendezvous::AwaitWord(int rank) {
   return word;
 }
 
-// Whether who is linked is who says this: its link has broken, which it knows first.
+// Whether `hello` is from the process that is already linked: it may notice a broken link first.
 bool Rendezvous::IsSame(const Linked& linked, const Word& hello) {
   return linked.pid == hello.pid && !linked.address.empty() && linked.address == hello.text;
 }
@@ -243,16 +245,16 @@ void Rendezvous::Welcome(Descriptor socket) {
   const int rank = hello->rank;
   std::string refusal;
   if (hello->protocol != kMeetProtocol) {
-    refusal =
-        fmt::format("process {} is another build of tpuest than process {}", rank, settings_.rank);
+    refusal = fmt::format("process {} is from a different build of tpuest than process {}", rank,
+                          settings_.rank);
   } else if (hello->size != settings_.size) {
-    refusal = fmt::format("process {} is one of {}, process {} one of {}", rank, hello->size,
-                          settings_.rank, settings_.size);
+    refusal = fmt::format("process {} expects {} processes, process {} expects {}", rank,
+                          hello->size, settings_.rank, settings_.size);
   } else if (rank <= settings_.rank || rank >= settings_.size ||
              (At(rank).socket.is_open() && !IsSame(At(rank), *hello))) {
-    refusal = fmt::format("process {} of this group is there already", rank);
+    refusal = fmt::format("process {} of this group has already joined", rank);
   } else if (settings_.rank > 0 && hello->group != group_) {
-    return;  // of another meeting
+    return;  // of another rendezvous
   }
   Word answer = NewWord(refusal.empty() ? kWelcome : kRefusal, refusal);
   answer.code = static_cast<int32_t>(Code::kUsage);
@@ -262,12 +264,12 @@ void Rendezvous::Welcome(Descriptor socket) {
 }
 
 void Rendezvous::Say(int rank, const Word& word) {
-  // Who is gone is missed by who waits for its next word.
+  // A failed send is ignored: AwaitWord notices that the process has ended.
   (void)SendAll(At(rank).socket.number(), word.bytes(), NowSeconds() + kHandshakeSecs);
 }
 
 void Rendezvous::TellOthers(const Error& error) {
-  // Who gives up may come again.
+  // A worker that gives up may connect again, so its peers keep waiting.
   if (error.code() == Code::kPreempted && settings_.rank > 0) return;
   Word word = NewWord(kRefusal, error.message());
   word.code = static_cast<int32_t>(error.code());

@@ -8,7 +8,7 @@
 namespace tpuest::hosts {
 namespace {
 
-// "2 or 4": the numbers next to `processes` that divide the replicas.
+// "2 or 4": the divisors of `replicas` next to `processes`.
 std::string NearestText(int replicas, int processes) {
   int below = std::min(processes, replicas);
   while (replicas % below != 0) --below;
@@ -18,8 +18,8 @@ std::string NearestText(int replicas, int processes) {
   return fmt::format("{} or {}", below, above);
 }
 
-// Whether two nodes are the halves of one that is twice as wide. The right one may be narrower at
-// the end of the level.
+// Whether two nodes are the halves of a node of twice their width. The right half may be narrower
+// at the end of a level.
 bool AreHalves(int replicas, int width, const ReplicaRange& left, const ReplicaRange& right) {
   const int end = std::min(left.first + 2 * width, replicas);
   return left.first % (2 * width) == 0 && left.count == width && right.first == left.end() &&
@@ -33,8 +33,7 @@ ReplicaRange ShareOf(int replicas, int processes, int rank) {
     throw Error(
         Code::kUsage,
         fmt::format("{} replicas do not divide evenly among {} processes", replicas, processes),
-        fmt::format("nearest: {} processes, or another num_shards",
-                    NearestText(replicas, processes)));
+        fmt::format("nearest: {} processes, or another num_shards", NearestText(replicas, processes)));
   }
   const int count = replicas / processes;
   return {rank * count, count};
@@ -44,7 +43,7 @@ std::vector<ReplicaRange> PartialSumsOf(int replicas, ReplicaRange share) {
   std::vector<ReplicaRange> parts;
   int first = share.first;
   while (first < share.end()) {
-    // A node begins at a multiple of its width; the last of a level may be narrower.
+    // A node begins at a multiple of its width; the last node of a level may be narrower.
     int width = 1;
     while (first % (2 * width) == 0 && std::min(first + 2 * width, replicas) <= share.end() &&
            first + width < share.end()) {

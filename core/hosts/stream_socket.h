@@ -1,5 +1,5 @@
 #pragma once
-// Whole messages over a stream socket, with deadlines on the clock that NowSeconds reads.
+// Sends and receives whole messages over a stream socket. Deadlines are times of NowSeconds.
 
 #include <sys/uio.h>
 
@@ -9,14 +9,15 @@
 
 namespace tpuest::hosts {
 
-// Of a clock that only goes on.
+// Seconds of a monotonic clock.
 [[nodiscard]] double NowSeconds();
 
-// True once the socket is ready for `events` (poll's); false at the deadline.
+// Waits until the socket is ready for `events` (poll's); returns false at the deadline.
 [[nodiscard]] bool IsReady(int socket, short events, double deadline);
-// False where the other end is gone, or has not taken or sent all by the deadline.
+// SendAll and ReceiveAll return false if the peer has closed, or the transfer is incomplete at the
+// deadline.
 [[nodiscard]] bool SendAll(int socket, std::string_view bytes, double deadline);
-// The same of pieces in a row, which it takes from the span as they go.
+// Sends several buffers in order. Modifies the entries of `pieces` as it advances.
 [[nodiscard]] bool SendAll(int socket, std::span<iovec> pieces, double deadline);
 [[nodiscard]] bool ReceiveAll(int socket, void* to, size_t size, double deadline);
 

@@ -1,6 +1,6 @@
 #pragma once
-// How the processes of a group reach each other: by sockets of one machine (folder_way.cpp), or by
-// the module that speaks gRPC (remote_way.cpp). Whichever it is, a link is a stream socket.
+// A transport between the processes of a group: Unix sockets of one machine (folder_way.cpp), or
+// the module that speaks gRPC (remote_way.cpp). In both, a link is a stream socket.
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace tpuest::hosts {
 
-// A descriptor that is closed.
+// Owns a file descriptor and closes it.
 class Descriptor {
  public:
   explicit Descriptor(int number = -1) : number_(number) {}
@@ -25,51 +25,53 @@ class Descriptor {
   int number_;
 };
 
-// Where a group meets: one of the three.
+// The meeting place of a group's processes. Exactly one of `folder`, `chief` and `file` is set.
 struct Meeting {
-  std::string folder;  // of this machine: there, of this user, of mode 0700
-  std::string chief;   // "h0:2222", of process 0; "[::1]:2222"; without a port kDefaultPort
-  std::string file;    // process 0 writes where it is into this one of a folder that all have
-  // Of the last two. Who has the token may join, and nobody else; empty: anybody, unencrypted,
-  // which is for this machine alone unless it is said to be well.
+  std::string folder;  // a local folder that exists, owned by this user, mode 0700
+  std::string chief;   // process 0's "h0:2222" or "[::1]:2222"; default port: kDefaultPort
+  std::string file;    // in a shared folder; process 0 writes its addresses into it
+  // Secret for `chief` and `file`: only a process that has it can join. If empty, links are
+  // unencrypted and any process can join; that is refused for addresses that other machines reach
+  // unless `insecure` is true.
   std::string token;
   bool insecure = false;
-  std::string module;  // the file of the module that speaks gRPC; empty: this build has none
+  std::string module;  // path of the gRPC module; empty: this build has none
 };
 
 class Way {
  public:
   virtual ~Way() = default;
 
-  // Readable while somebody waits to be taken in.
+  // The listening descriptor; readable while a connection waits for Take.
   [[nodiscard]] virtual int door() const = 0;
-  // Who waits; not open: nobody.
+  // Accepts a waiting connection; returns a closed Descriptor if there is none.
   [[nodiscard]] virtual Descriptor Take() = 0;
-  // A link to a process; not open: it is not there yet, and why_not() says more. Error kUsage where
-  // it never will be.
+  // Connects to a process. Returns a closed Descriptor if it does not listen yet; why_not() gives
+  // the reason. Throws kUsage if a retry cannot succeed.
   [[nodiscard]] virtual Descriptor GoTo(int rank) = 0;
-  // Where the group meets, for messages.
+  // The meeting place, as messages show it.
   [[nodiscard]] virtual std::string place() const = 0;
   [[nodiscard]] virtual std::string why_not() const { return ""; }
-  // Connections that were refused for want of the token.
+  // Number of connections that were refused because they lack the token.
   [[nodiscard]] virtual int64_t refused() const { return 0; }
 
-  // True: all go to process 0, which tells them where the others are. False: each knows.
+  // True: all connect to process 0, which sends them the other addresses. False: each process can
+  // compute every address.
   [[nodiscard]] virtual bool meets_by_chief() const { return false; }
-  // Where others find this process, which can be asked once it has reached process 0.
+  // The address at which this process listens; known once it has reached process 0.
   [[nodiscard]] virtual std::string address() const { return ""; }
   virtual void Learn(int /*rank*/, const std::string& /*address*/) {}
-  // Where a process was found; empty: by its rank.
+  // The address at which a process was reached; empty: found by its rank.
   [[nodiscard]] virtual std::string AddressOf(int /*rank*/) const { return ""; }
-  // All are linked.
+  // Called once all processes are linked.
   virtual void Complete() {}
 };
 
-// Error kUsage for a folder that others may enter, and for a rank that is there already.
+// Throws kUsage if other users may enter the folder, or if the rank has already joined.
 [[nodiscard]] std::unique_ptr<Way> OpenFolderWay(const std::string& folder, int rank, int size);
 
-// Error kUsage for an address that is none or is taken, for one that others can reach where there
-// is no token, and for a module that is not there.
+// Throws kUsage for an invalid or occupied address, for an address that other machines can reach
+// without a token, and for a missing module.
 [[nodiscard]] std::unique_ptr<Way> OpenRemoteWay(const Meeting& meeting, int rank);
 
 }  // namespace tpuest::hosts

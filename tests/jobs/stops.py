@@ -79,10 +79,10 @@ DEEP = [
 ]
 DELAY_SECS = 3  # of what is made long
 LOST = (
-    r"error: process {rank} of 3 \(pid \d+\) is lost: nothing was heard of it for [0-9.]+ s; "
+    r"error: process {rank} of 3 \(pid \d+\) is lost: it sent nothing for [0-9.]+ s; "
     r"[0-9.]+ s ago it was at step \d+, "
 )
-ABSENT = r"error: process(es)? ([0-9], )*{rank}(, [0-9])* of 3 did not come to group within \d+ s"
+ABSENT = r"error: process(es)? ([0-9], )*{rank}(, [0-9])* of 3 did not join at group within \d+ s"
 UNFINISHED = r".*\.tmp\.\d+|run/export/latest/temp-.*"
 # A chief in its midst, killed here, leaves files that are nobody's. Whoever trains may be in a save.
 GOES_ON = {

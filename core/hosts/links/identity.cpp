@@ -21,9 +21,9 @@ namespace tpuest::links {
 namespace {
 
 constexpr const char* kCurve = "P-256";
-// More bytes than the curve's order has, so that what is left of them modulo it is even enough.
+// 16 bytes more than the curve's order, so that the residue modulo the order is close to uniform.
 constexpr size_t kSeedBytes = 48;
-// Always: processes whose clocks are wrong are still of one cluster, whose token is what counts.
+// The certificates never expire: wrong clocks must not matter, only the token does.
 constexpr const char* kNotBefore = "19000101000000Z";
 constexpr const char* kNotAfter = "99991231235959Z";
 
@@ -42,7 +42,7 @@ using Certificate = Owned<X509, X509_free>;
 using Number = Owned<BIGNUM, BN_clear_free>;
 
 void Need(bool well, const char* what) {
-  if (!well) throw std::runtime_error(std::string("OpenSSL has no ") + what);
+  if (!well) throw std::runtime_error(std::string("OpenSSL has no   ") + what);
 }
 
 // HKDF (RFC 5869) with SHA-256.
@@ -66,7 +66,7 @@ std::array<unsigned char, kSeedBytes> SeedOf(std::string_view token) {
   return seed;
 }
 
-// The private key 1 + seed mod (order - 1), and the point that belongs to it.
+// The private key 1 + seed mod (order - 1) and its public point.
 Key AuthorityKey(std::string_view token) {
   const auto seed = SeedOf(token);
   const Owned<EC_GROUP, EC_GROUP_free> group(EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1));
@@ -113,7 +113,8 @@ void SetName(X509_NAME* name, const std::string& text) {
                              reinterpret_cast<const unsigned char*>(text.c_str()), -1, -1, 0);
 }
 
-// Authorities of two tokens have two names, so that one is not known to who trusts the other.
+// Authorities of different tokens have different names, so a peer that trusts one does not find the
+// other.
 std::string NameOf(EVP_PKEY& authority) {
   unsigned char* encoded = nullptr;
   const int size = i2d_PUBKEY(&authority, &encoded);
@@ -131,7 +132,7 @@ std::string NameOf(EVP_PKEY& authority) {
   return name;
 }
 
-// For a key, by the authority, with what `extend` adds.
+// A certificate of a key, signed by the authority, with the extensions that `extend` adds.
 template <class Extend>
 Certificate Certify(const std::string& name, EVP_PKEY& key, EVP_PKEY& authority,
                     const Extend& extend) {

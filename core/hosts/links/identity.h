@@ -1,18 +1,18 @@
 #pragma once
-// Who has the token of a cluster, proved by certificates.
+// Certificates that prove that a process has the cluster's token.
 //
-//   token  --HKDF-SHA256-->  key of an authority (P-256), the same in all processes
-//   authority  --signs-->    certificate of a key that each process draws for itself
+//   token  --HKDF-SHA256-->  private key of an authority (P-256), equal in all processes
+//   authority  --signs-->    certificate of a key that each process generates for itself
 //
-// Both sides of a connection show such a certificate and trust this authority alone, so a
-// connection is between two that have the token.
+// Both sides of a connection show such a certificate and trust only this authority, so both are
+// known to have the token.
 
 #include <string>
 #include <string_view>
 
 namespace tpuest::links {
 
-// The name that all certificates are for.
+// The subject name of all certificates.
 inline constexpr const char* kIdentityName = "tpuest";
 
 // All in PEM.
@@ -22,7 +22,7 @@ struct Identity {
   std::string key;          // of this process
 };
 
-// Throws std::runtime_error where OpenSSL cannot.
+// Throws std::runtime_error if OpenSSL fails.
 [[nodiscard]] Identity IdentityOf(std::string_view token);
 
 }  // namespace tpuest::links

@@ -52,7 +52,7 @@ constexpr int kMostPieceBytes = 1 << 20;  // that is sent; what is received has 
 // Together they keep a line with delay full; each alone makes it worse.
 constexpr int kLookaheadBytes = 4 << 20;
 constexpr int kBdpProbe = 0;
-// Who connects and does not say who it is is hung up on.
+// A connection that does not finish its handshake in this time is closed.
 constexpr int kHandshakeMs = 10'000;
 
 Clock::time_point After(double secs) {
@@ -60,7 +60,7 @@ Clock::time_point After(double secs) {
          std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(secs));
 }
 
-// A socket of which the other end is the program's.
+// A socket whose other end belongs to the program.
 class Socket {
  public:
   explicit Socket(int number) : number_(number) {}
@@ -125,15 +125,15 @@ void Carry(const Socket& socket, Stream& stream) {
   sender.join();
 }
 
-// A pair of sockets that are each other's ends.
+// The two ends of a socket pair.
 std::optional<std::pair<int, int>> SocketPair() {
   int ends[2] = {};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return std::nullopt;
   return std::pair(ends[0], ends[1]);
 }
 
-// gRPC's own lines would go to stderr: those of handshakes that did not succeed are counted, and
-// all are left out unless somebody asks for them by gRPC's variable.
+// Counts failed handshakes in gRPC's log lines, and drops all lines unless GRPC_VERBOSITY is set;
+// gRPC would print them to stderr.
 std::atomic<int64_t> refused_handshakes = 0;
 
 void OnGrpcLine(gpr_log_func_args* line) {
@@ -147,7 +147,7 @@ class Door : public Links::Service {
   Door(const std::string& address, std::optional<Identity> identity)
       : identity_(std::move(identity)) {
     if (::pipe2(comers_, O_CLOEXEC | O_NONBLOCK) != 0) {
-      throw std::runtime_error("no pipe can be made");
+      throw std::runtime_error("cannot create a pipe");
     }
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, ServerCredentials(), &port_);
@@ -158,11 +158,11 @@ class Door : public Links::Service {
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port_ == 0) throw std::runtime_error("it cannot be listened at");
+    if (server_ == nullptr || port_ == 0) throw std::runtime_error("cannot listen at this address");
   }
 
   ~Door() {
-    // Whoever came last, and was not taken.
+    // Closes the links that were never taken.
     for (int socket = Take(); socket >= 0; socket = Take()) ::close(socket);
     for (const int end : comers_) ::close(end);
   }
@@ -192,8 +192,9 @@ class Door : public Links::Service {
     }
     if (state != GRPC_CHANNEL_READY) {
       why = WhyNot(channel);
-      const bool is_other = why.find("certificate verify failed") != std::string::npos ||
-                            why.find("wrong version number") != std::string::npos;  // not encrypted
+      const bool is_other =
+          why.find("certificate verify failed") != std::string::npos ||
+          why.find("wrong version number") != std::string::npos;  // the peer does not encrypt
       return is_other ? kOtherToken : kNotThere;
     }
     const auto ends = SocketPair();
@@ -206,7 +207,7 @@ class Door : public Links::Service {
     return kLinked;
   }
 
-  // Waits for the links to end; after so long it ends them.
+  // Waits for the links to end; cancels them after `secs` seconds.
   void Close(double secs) {
     {
       std::unique_lock lock(mutex_);
@@ -220,7 +221,7 @@ class Door : public Links::Service {
   }
 
  private:
-  // A call that is on, and can be ended from outside.
+  // A running call that Close can cancel.
   class Call {
    public:
     Call(Door& door, std::function<void()> cancel) : door_(door) {
@@ -248,7 +249,7 @@ class Door : public Links::Service {
     const Socket socket(ends->second);
     if (::write(comers_[1], &ends->first, sizeof ends->first) != sizeof ends->first) {
       ::close(ends->first);
-      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many come at once"};
+      return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many simultaneous connections"};
     }
     const Call call(*this, [context] { context->TryCancel(); });
     Carry(socket, *stream);
@@ -295,7 +296,7 @@ class Door : public Links::Service {
     if (identity_) arguments.SetSslTargetNameOverride(kIdentityName);
     arguments.SetInt(GRPC_ARG_HTTP2_BDP_PROBE, kBdpProbe);
     arguments.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kLookaheadBytes);
-    // A connection for each try, without what a proxy of the environment would add.
+    // Each attempt gets its own connection, and ignores proxies set in the environment.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(secs * 1000));
@@ -303,13 +304,13 @@ class Door : public Links::Service {
   }
 
   const std::optional<Identity> identity_;
-  int comers_[2] = {-1, -1};  // sockets of who has come: written to the second, read by the program
+  int comers_[2] = {-1, -1};  // pipe of accepted links' sockets: module to program
   int port_ = 0;
-  std::mutex mutex_;  // for what follows
+  std::mutex mutex_;  // guards the members up to closing_
   std::condition_variable changed_;
   std::list<std::function<void()>> calls_;
   bool closing_ = false;
-  std::vector<std::thread> threads_;  // of the program's thread that goes to others
+  std::vector<std::thread> threads_;  // used only by the program's connecting thread
   std::unique_ptr<grpc::Server> server_;
 };
 

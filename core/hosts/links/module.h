@@ -1,47 +1,47 @@
 #pragma once
-// What the program and the module that speaks gRPC know of each other.
+// The interface between the program and the module that speaks gRPC.
 //
-// The module is a shared library of its own: it is loaded where a group has processes on several
-// machines, so that no other start loads gRPC's fifty libraries. The two have no code in common,
-// only these plain types, and the module has one symbol, kLinksSymbol, a LinksModule.
+// The module is a shared library. It is loaded only if a group has processes on several machines,
+// so no other start loads gRPC's fifty libraries. Program and module share no code, only these
+// plain types. The module exports one symbol, kLinksSymbol, a LinksModule.
 //
-// A link is a socket of this machine whose other end the module has: what is written to it comes
-// out of the socket of the process at the link's other end, in order, and what that one writes out
-// of this. Where one of them closes its socket, the other reads what was sent before, then the end.
+// The program sees a link as one end of a local socket pair; the module holds the other end. Bytes
+// written to it come out of the peer's socket in order, and vice versa. After one side closes its
+// socket, the other reads the remaining bytes and then end of file.
 
 #include <cstddef>
 #include <cstdint>
 
 extern "C" {
 
-struct LinksDoor;  // the module's own
+struct LinksDoor;  // opaque; owned by the module
 
-// What becomes of a try to reach a process.
+// The result of an attempt to reach a process.
 enum LinksTry : int32_t { kLinked = 0, kNotThere = 1, kOtherToken = 2 };
 
 struct LinksModule {
-  uint32_t version;     // kLinksVersion, or it is another build's
+  uint32_t version;     // must equal kLinksVersion; otherwise the module is from another build
   const char* library;  // "gRPC 1.51.1"
 
-  // Listens at "10.0.0.1:2222" or "[::1]:2222"; port 0 is any that is free. With a token of
-  // `token_bytes` bytes, links are encrypted, and only who has the token gets one; null: neither.
-  // Null where it cannot, with the reason in `why`, which is cut to `why_bytes` bytes and ends with
-  // 0 as all texts do.
+  // Listens at "10.0.0.1:2222" or "[::1]:2222"; port 0 chooses a free one. With a token of
+  // `token_bytes` bytes, links are encrypted and need the same token on both sides; with null
+  // neither. Returns null on failure, with the 0-terminated reason in `why`, cut to `why_bytes`
+  // bytes.
   LinksDoor* (*open)(const char* address, const char* token, size_t token_bytes, char* why,
                      size_t why_bytes);
   int (*port)(LinksDoor* door);
-  // A descriptor, the module's, that can be read while a link waits to be taken.
+  // A descriptor, owned by the module, that is readable while a link waits for `take`.
   int (*waiting)(LinksDoor* door);
-  // The socket of a link that somebody has come by, now the caller's; -1: there is none.
+  // Returns the socket of a waiting link, which the caller then owns; -1 if there is none.
   int (*take)(LinksDoor* door);
-  // A link to the process that listens at an address, within so many seconds; its socket, the
-  // caller's, goes to *socket.
+  // Links to the process that listens at `address` within `secs` seconds, and stores the link's
+  // socket, which the caller then owns, in *socket.
   LinksTry (*go)(LinksDoor* door, const char* address, double secs, int* socket, char* why,
                  size_t why_bytes);
-  // How many have come who could not say that they have the token.
+  // Number of connections that did not prove that they have the token.
   int64_t (*refused)(LinksDoor* door);
-  // Ends all links, whose sockets the program has closed, once what was written has arrived, but
-  // after so many seconds in any case. No other call may go on.
+  // Ends all links, whose sockets the program has already closed, as soon as all written bytes have
+  // arrived, and after `secs` seconds in any case. No other call may run at the same time.
   void (*close)(LinksDoor* door, double secs);
 };
 

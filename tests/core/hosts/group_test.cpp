@@ -115,7 +115,7 @@ int64_t SumOfRanks(Collective& collective, int rank) {
 
 }  // namespace
 
-TEST_CASE("a sum over the processes of a group has the bits of one process's") {
+TEST_CASE("a sum over the processes of a group is bit-identical to that of one process") {
   const std::vector<std::pair<int, int>> replicas_and_processes = {
       {8, 2}, {8, 4}, {6, 3}, {12, 2}, {12, 3}, {5, 5}, {4, 2}, {16, 2}, {4, 4}};
   for (const auto& [replicas, processes] : replicas_and_processes) {
@@ -153,7 +153,7 @@ TEST_CASE("a sum over the processes of a group has the bits of one process's") {
   }
 }
 
-TEST_CASE("votes are of all, and the chief or all gather in the order of the processes") {
+TEST_CASE("every process votes, and gathered messages arrive in the order of the processes") {
   std::atomic<int> right = 0;
   const auto thrown = RunGroup(3, [&](Group& group) {
     GroupSum sum(group, 6);
@@ -181,7 +181,7 @@ TEST_CASE("votes are of all, and the chief or all gather in the order of the pro
   CHECK(right == 27);
 }
 
-TEST_CASE("large messages cross without waiting for each other") {
+TEST_CASE("large messages in opposite directions do not wait for each other") {
   const auto thrown = RunGroup(3, [&](Group& group) {
     const std::string large(8 << 20, static_cast<char>(group.rank()));
     for (int other = 0; other < 3; ++other) {
@@ -198,7 +198,7 @@ TEST_CASE("large messages cross without waiting for each other") {
 }
 
 TEST_CASE(
-    "what a process puts under a key all have; who waits for one that is not there waits so long") {
+    "every process gets a key that any has put, and the wait for a missing key ends at its limit") {
   std::atomic<int> right = 0;
   const auto thrown = RunGroup(3, [&](Group& group) {
     const std::string own = "of " + std::to_string(group.rank());
@@ -220,7 +220,7 @@ TEST_CASE(
   CHECK(right == 14);
 }
 
-TEST_CASE("devices that do not come back are the loss of their process") {
+TEST_CASE("a process whose devices do not return is lost") {
   const auto thrown = RunGroup(
       2,
       [&](Group& group) {
@@ -231,22 +231,22 @@ TEST_CASE("devices that do not come back are the loss of their process") {
       [](GroupSettings& settings) { settings.step_secs = 0.1; });
   REQUIRE(thrown.size() == 2);
   for (const std::string& text : thrown) {
-    CHECK(text.find("process 1: its devices did not come back from the steps behind 41") !=
+    CHECK(text.find("process 1: its devices did not finish the steps after step 41") !=
           std::string::npos);
   }
 }
 
-TEST_CASE("what differs between processes is refused in all of them, with both values") {
+TEST_CASE("values that differ between processes are refused in all of them, with both values") {
   const auto thrown = RunGroup(3, [](Group& group) {
     group.Agree("build", "1");
     group.Agree("job", group.rank() == 2 ? "rate: 1\nsteps: 7\n" : "rate: 1\nsteps: 8\n");
   });
   const std::string told =
-      "2: process 2 has another job than process 0: 'steps: 7', here 'steps: 8'";
+      "2: process 2 has a different job than process 0: 'steps: 7', process 0 has 'steps: 8'";
   CHECK(thrown == std::vector<std::string>{told, told, told});
 }
 
-TEST_CASE("the error of one process ends all with its code") {
+TEST_CASE("the error of one process ends all processes with its exit code") {
   const auto thrown = RunGroup(3, [](Group& group) {
     if (group.rank() == 1) {
       const Error error(Code::kData, "data.csv: line 3 is damaged");
@@ -259,7 +259,7 @@ TEST_CASE("the error of one process ends all with its code") {
   CHECK(thrown == std::vector<std::string>{told, "3: data.csv: line 3 is damaged", told});
 }
 
-TEST_CASE("a process that does not do its part of a step is named by those that wait for it") {
+TEST_CASE("a process that does not send its part of a step is named by its peers") {
   bool evaluates = false;
   std::string did = "waiting for its input";
   SUBCASE("in training") {}
@@ -289,12 +289,12 @@ TEST_CASE("a process that does not do its part of a step is named by those that 
   REQUIRE(thrown.size() == 2);
   for (const std::string& text : thrown) {
     CHECK(text.starts_with("7: process 1 of 2 (pid "));
-    CHECK(text.find("is lost: its part of the step did not come for ") != std::string::npos);
+    CHECK(text.find("is lost: its part of the step did not arrive within ") != std::string::npos);
     CHECK(text.find("it was at step 41, " + did + ";") != std::string::npos);
   }
 }
 
-TEST_CASE("what was waited for is held against the process that came last") {
+TEST_CASE("a wait is attributed to the process whose message arrives last") {
   constexpr int kRounds = 1000;
   std::vector<double> waited;
   const auto thrown = RunGroup(3, [&](Group& group) {
@@ -324,7 +324,7 @@ TEST_CASE("what was waited for is held against the process that came last") {
 }
 
 // More than a few by TPUEST_TEST_GROUPS: a thousand take about a minute.
-TEST_CASE("groups one after another leave nothing open") {
+TEST_CASE("consecutive groups leave no descriptor open") {
   const auto meet = [] {
     return EndedWell(RunGroup(3, [](Group& group) { group.Agree("number", "the same"); }));
   };
@@ -340,8 +340,8 @@ TEST_CASE("groups one after another leave nothing open") {
   CHECK(open_files() == before);
 }
 
-TEST_CASE("a group's processes are told apart at the door") {
-  SUBCASE("one that never comes is named") {
+TEST_CASE("a group refuses missing, duplicate and mismatched processes") {
+  SUBCASE("a process that never joins is named") {
     const TemporaryFolder folder;
     GroupSettings settings = SettingsFor(folder, 1, 3);
     settings.links.rendezvous_secs = 0.1;
@@ -351,10 +351,10 @@ TEST_CASE("a group's processes are told apart at the door") {
     } catch (const Error& error) {
       CHECK(error.code() == Code::kLost);
       CHECK(error.message() ==
-            fmt::format("processes 0, 2 of 3 did not come to {} within 0.1 s", folder.path()));
+            fmt::format("processes 0, 2 of 3 did not join at {} within 0.1 s", folder.path()));
     }
   }
-  SUBCASE("a number that is taken, and another size") {
+  SUBCASE("a rank that is taken, and a different size") {
     const TemporaryFolder folder;
     std::exception_ptr first;
     std::thread chief([&] {
@@ -378,13 +378,13 @@ TEST_CASE("a group's processes are told apart at the door") {
       return "";
     };
     CHECK(text_of(0, 2) ==
-          fmt::format("2: {}: process 0 of this group is there already", folder.path()));
-    CHECK(text_of(1, 3) == "2: process 1 is one of 3, process 0 one of 2");
+          fmt::format("2: {}: process 0 of this group has already joined", folder.path()));
+    CHECK(text_of(1, 3) == "2: process 1 expects 3 processes, process 0 expects 2");
     chief.join();
     REQUIRE(first != nullptr);
     CHECK_THROWS_AS(std::rethrow_exception(first), Error);
   }
-  SUBCASE("a folder that others may enter") {
+  SUBCASE("a folder that other users may enter") {
     const TemporaryFolder folder;
     REQUIRE(::chmod(folder.path().c_str(), 0750) == 0);
     CHECK_THROWS_AS(Group(SettingsFor(folder, 0, 2)), Error);

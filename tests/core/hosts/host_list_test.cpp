@@ -17,7 +17,7 @@ TEST_CASE("a host list is expanded as Slurm's scontrol show hostnames does") {
   CHECK(ExpandHostList("n[1,3]-ib.local") == Names{"n1-ib.local", "n3-ib.local"});
 }
 
-TEST_CASE("what is no host list is none") {
+TEST_CASE("a text that is not a host list is refused") {
   for (const char* const text : {"", "a,,b", "n[1", "n1]", "n[[1]]", "n[]", "n[a]", "n[3-1]",
                                  "n[1-]", "n[1-200000]", "n[1-999][1-999]", "n[1,]", "n[-1]"}) {
     CAPTURE(text);

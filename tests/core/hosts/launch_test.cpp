@@ -47,7 +47,7 @@ const Set kSlurm = {{"SLURM_STEP_ID", "0"},        {"SLURM_STEP_NODELIST", "n[01
                     {"SLURM_JOB_ID", "123456789"}, {"SLURM_NTASKS", "8"}};
 const Set kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "3"}, {"OMPI_COMM_WORLD_SIZE", "4"}};
 
-TEST_CASE("each launcher's variables say which process this is") {
+TEST_CASE("each launcher's variables give the process's place") {
   CHECK(TextOf({}) == "alone");
   CHECK(TextOf({{"TPUEST_PROCESS_ID", "2"},
                 {"TPUEST_NUM_PROCESSES", "4"},
@@ -102,13 +102,13 @@ TEST_CASE("the workers of TPU slices are counted slice after slice") {
         "TPU_WORKER_ID is 4 of 4 hosts in TPU_WORKER_HOSTNAMES, in slice 0 of 1");
 }
 
-TEST_CASE("a warning that libtpu left in its variables is no process") {
+TEST_CASE("a warning that libtpu left in its variables is ignored") {
   const std::string warning = "WARNING: could not determine TPU worker number, using defaults";
   CHECK(TextOf({{"TPU_WORKER_ID", warning}, {"TPU_WORKER_HOSTNAMES", warning}}) == "alone");
   CHECK(TextOf({{"TPU_WORKER_ID", "0"}, {"TPU_WORKER_HOSTNAMES", warning}}) == "alone");
 }
 
-TEST_CASE("a batch script of Slurm, an indexed Job and a range of nodes are no group") {
+TEST_CASE("a Slurm batch script, an indexed Job and a range of nodes do not form a group") {
   CHECK(TextOf({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_JOB_NODELIST", "n[1-8]"}}) ==
         "alone");
   CHECK(TextOf({{"JOB_COMPLETION_INDEX", "3"}}) == "alone");
@@ -116,7 +116,7 @@ TEST_CASE("a batch script of Slurm, an indexed Job and a range of nodes are no g
   CHECK(TextOf({{"RANK", "warrant officer"}}) == "alone");
 }
 
-TEST_CASE("what is given goes above what launchers say, right or wrong") {
+TEST_CASE("TPUEST variables override the launchers' variables, valid or not") {
   const Set both = With(kTorchrun, kOpenMpi);
   CHECK(TextOf(With(both, {{"TPUEST_NUM_PROCESSES", "1"}})) == "alone");
   CHECK(TextOf(With(both, {{"TPUEST_PROCESS_ID", "0"}, {"TPUEST_NUM_PROCESSES", "2"}})) ==
@@ -128,24 +128,24 @@ TEST_CASE("what is given goes above what launchers say, right or wrong") {
         "TPUEST_NUM_PROCESSES is 2; this is process 3 of 4 by Open MPI (OMPI_COMM_WORLD_RANK, "
         "OMPI_COMM_WORLD_SIZE)");
   CHECK(FaultOf({{"TPUEST_NUM_PROCESSES", "2"}}) ==
-        "TPUEST_NUM_PROCESSES is 2, and nothing says which of these this one is");
+        "TPUEST_NUM_PROCESSES is 2, but no variable gives the id of this process");
   CHECK(FaultOf({{"TPUEST_PROCESS_ID", "1"}}) ==
         "TPUEST_NUM_PROCESSES is ''; expected a whole number from 1 on");
 }
 
-TEST_CASE("two launchers that do not agree are refused by name") {
+TEST_CASE("two launchers that disagree are refused by name") {
   CHECK(FaultOf(With(kTorchrun, {{"JAX_PROCESS_ID", "0"}, {"JAX_NUM_PROCESSES", "4"}})) ==
-        "two launchers do not agree: this is process 1 of 4 by torchrun (RANK, WORLD_SIZE), and "
+        "two launchers disagree: this is process 1 of 4 by torchrun (RANK, WORLD_SIZE), and "
         "process 0 of 4 by JAX (JAX_PROCESS_ID, JAX_NUM_PROCESSES)");
   CHECK(TextOf(With(kTorchrun, {{"JAX_PROCESS_ID", "1"}, {"JAX_NUM_PROCESSES", "4"}})) ==
         "process 1 of 4 by torchrun, coordinator h0:29400");
 }
 
-TEST_CASE("a starter may start more processes than its scheduler has tasks, not fewer") {
+TEST_CASE("a starter may start more processes than its scheduler has tasks, but not fewer") {
   CHECK(PlaceOf(With(kTorchrun, kSlurm)).launcher == "torchrun");
   CHECK(PlaceOf(With(kOpenMpi, kSlurm)).launcher == "Open MPI");
   CHECK(FaultOf(With({{"RANK", "0"}, {"WORLD_SIZE", "1"}}, kSlurm)) ==
-        "two launchers do not agree: this is process 0 of 1 by torchrun (RANK, WORLD_SIZE), and "
+        "two launchers disagree: this is process 0 of 1 by torchrun (RANK, WORLD_SIZE), and "
         "process 1 of 2 by Slurm (SLURM_PROCID, SLURM_STEP_NUM_TASKS)");
 }
 
@@ -157,11 +157,11 @@ TEST_CASE("a scheduler may have a task for the cluster's evaluator") {
   };
   CHECK(PlaceOf(slurm("1", "2"), worker).launcher == "TF_CONFIG");
   CHECK(PlaceOf(slurm("2", "3"), worker).launcher == "TF_CONFIG");
-  CHECK(FaultOf(slurm("0", "2"), worker).starts_with("two launchers do not agree"));
-  CHECK(FaultOf(slurm("1", "4"), worker).starts_with("two launchers do not agree"));
+  CHECK(FaultOf(slurm("0", "2"), worker).starts_with("two launchers disagree"));
+  CHECK(FaultOf(slurm("1", "4"), worker).starts_with("two launchers disagree"));
 }
 
-TEST_CASE("variables that hold no such number are named") {
+TEST_CASE("a variable without a valid number is named") {
   CHECK(FaultOf({{"OMPI_COMM_WORLD_RANK", "x"}, {"OMPI_COMM_WORLD_SIZE", "2"}}) ==
         "OMPI_COMM_WORLD_RANK is 'x'; expected a whole number from 0 on");
   CHECK(FaultOf({{"RANK", "4"}, {"WORLD_SIZE", "4"}}) ==

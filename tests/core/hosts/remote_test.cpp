@@ -211,7 +211,7 @@ void Speak(Group& group) {
 
 }  // namespace
 
-TEST_CASE("a coordinator is a host and a port") {
+TEST_CASE("a coordinator consists of a host and a port") {
   const auto text_of = [](const char* text) {
     const HostPort at = ParseHostPort(text, 2222);
     return fmt::format("{} {}", at.host, at.port);
@@ -228,7 +228,7 @@ TEST_CASE("a coordinator is a host and a port") {
   }
 }
 
-TEST_CASE("an address of this machine is told from one that others reach") {
+TEST_CASE("loopback addresses are distinguished from addresses that other machines reach") {
   for (const char* const host : {"localhost", "127.0.0.1", "127.3.4.5", "::1"}) {
     CHECK(IsLoopback(host));
     CHECK(Resolve({.host = host, .port = 1}).at(0).is_loopback());
@@ -247,7 +247,7 @@ TEST_CASE("processes that know process 0's address speak by gRPC, with a token a
   }
 }
 
-TEST_CASE("where nobody knows an address, process 0 writes its own and a token into a file") {
+TEST_CASE("without a known address process 0 writes its own and a token into a file") {
   if (!HasModule()) return;
   const TestFolder folder;
   const std::string file = JoinPath(folder.path(), "run/.tpuest/rendezvous");
@@ -259,7 +259,7 @@ TEST_CASE("where nobody knows an address, process 0 writes its own and a token i
   CHECK_FALSE(FileExists(file));
 }
 
-TEST_CASE("who does not have the token cannot join") {
+TEST_CASE("a process without the token cannot join") {
   if (!HasModule()) return;
   const int port = FreePort();
   for (const char* const other : {"another token of a cluster", ""}) {
@@ -269,20 +269,21 @@ TEST_CASE("who does not have the token cannot join") {
     });
     CAPTURE(other);
     CHECK(thrown[0].starts_with(
-        fmt::format("7: process 1 of 2 did not come to 127.0.0.1:{} within 2 s", port)));
+        fmt::format("7: process 1 of 2 did not join at 127.0.0.1:{} within 2 s", port)));
     if (*other == 0) {
-      CHECK(thrown[1] == fmt::format("2: the process at 127.0.0.1:{} has a cluster token, and this "
+      CHECK(thrown[1] == fmt::format("2: the process at 127.0.0.1:{} has a cluster token, but this "
                                      "one has none",
                                      port));
     } else {
-      CHECK(thrown[1] == fmt::format("2: the process at 127.0.0.1:{} has another cluster token, "
-                                     "or none",
-                                     port));
+      CHECK(thrown[1] ==
+            fmt::format("2: the process at 127.0.0.1:{} has a different cluster token, "
+                        "or none",
+                        port));
     }
   }
 }
 
-TEST_CASE("strangers at the port change nothing, before the group is there and after") {
+TEST_CASE("unauthenticated connections have no effect, before the group is complete and after") {
   if (!HasModule()) return;
   for (const char* const token : {kToken, ""}) {
     const int port = FreePort();
@@ -301,7 +302,7 @@ TEST_CASE("strangers at the port change nothing, before the group is there and a
   }
 }
 
-TEST_CASE("a bit that is changed on its way ends all with 7, encrypted or not") {
+TEST_CASE("a bit that changes in transit ends all processes with code 7, encrypted or not") {
   if (!HasModule()) return;
   for (const char* const token : {kToken, ""}) {
     const int port = FreePort();
@@ -316,21 +317,21 @@ TEST_CASE("a bit that is changed on its way ends all with 7, encrypted or not") 
     CHECK(thrown[0].starts_with("7: process 1 of 2 (pid "));
     CHECK(thrown[1].starts_with("7: process "));
     if (*token == 0) {
-      CHECK(thrown[0].find("what it sent was changed on its way") != std::string::npos);
+      CHECK(thrown[0].find("a frame that it sent was damaged in transit") != std::string::npos);
     }
   }
 }
 
-TEST_CASE("processes are told apart at process 0") {
+TEST_CASE("process 0 refuses duplicate and mismatched processes") {
   if (!HasModule()) return;
-  SUBCASE("another size") {
+  SUBCASE("a different size") {
     const auto thrown = RunAt(AtPort(FreePort(), kToken), 2, Speak, [](GroupSettings& settings) {
       if (settings.links.rank == 1) settings.links.size = 3;
     });
-    const std::string told = "2: process 1 is one of 3, process 0 one of 2";
+    const std::string told = "2: process 1 expects 3 processes, process 0 expects 2";
     CHECK(thrown == std::vector<std::string>{told, told});
   }
-  SUBCASE("a number that is taken") {
+  SUBCASE("a rank that is taken") {
     const auto thrown = RunAt(AtPort(FreePort(), kToken), 3, Speak, [](GroupSettings& settings) {
       settings.links.rendezvous_secs = 3;
       if (settings.links.rank == 2) settings.links.rank = 1;
@@ -338,13 +339,13 @@ TEST_CASE("processes are told apart at process 0") {
     // Whichever came second.
     int taken = 0;
     for (const std::string& text : thrown) {
-      if (text == "2: process 1 of this group is there already") ++taken;
+      if (text == "2: process 1 of this group has already joined") ++taken;
     }
     CHECK(taken == 1);
   }
 }
 
-TEST_CASE("a process whose link ends is lost, by its number, process and address") {
+TEST_CASE("a process whose link ends is lost, and the message names its rank, pid and address") {
   if (!HasModule()) return;
   const auto thrown = RunAt(
       AtPort(FreePort(), kToken), 2,
@@ -360,7 +361,7 @@ TEST_CASE("a process whose link ends is lost, by its number, process and address
   CHECK(thrown[1] == thrown[0]);
 }
 
-TEST_CASE("an address that others reach takes a token, and a build with gRPC") {
+TEST_CASE("an address that other machines reach needs a token and a build with gRPC") {
   const auto text_of = [](const Meeting& meeting) -> std::string {
     try {
       const Group group(SettingsAt(meeting, 1, 2));
@@ -370,10 +371,10 @@ TEST_CASE("an address that others reach takes a token, and a build with gRPC") {
     return "";
   };
   CHECK(text_of({.chief = "127.0.0.1:2222"}) ==
-        "2: processes on several machines need gRPC, without which this tpuest was built");
+        "2: processes on several machines need gRPC, but this tpuest was built without it");
   if (!HasModule()) return;
   CHECK(text_of({.chief = "192.0.2.1:2222", .module = kModule}) ==
-        "2: 192.0.2.1:2222 is no loopback address, and there is no cluster token");
+        "2: 192.0.2.1:2222 is not a loopback address, and no cluster token is set");
   CHECK(text_of({.chief = "h0:0", .module = kModule}) ==
         "2: the coordinator is 'h0:0'; expected HOST:PORT");
 }

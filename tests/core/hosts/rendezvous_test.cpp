@@ -121,7 +121,8 @@ uint32_t Answer(TestWay& way, const std::string& word, std::vector<Descriptor>& 
 
 }  // namespace
 
-TEST_CASE("a process whose link to process 0 broke comes again, another of its number does not") {
+TEST_CASE(
+    "a process whose link to process 0 broke may reconnect; another process of its rank may not") {
   std::string hello;
   {
     auto [mine, other] = Pair();

@@ -65,7 +65,7 @@ std::vector<ReplicaRange> DrawnShares(int replicas, int processes, uint64_t seed
   return shares;
 }
 
-TEST_CASE("the sum over processes has the bits of one process, for every number that divides") {
+TEST_CASE("the sum over processes is bit-identical to one process for every divisor") {
   for (int replicas = 1; replicas <= 24; ++replicas) {
     for (uint64_t seed = 0; seed < 200; ++seed) {
       const std::vector<float> values = Drawn(replicas, seed);
@@ -80,7 +80,7 @@ TEST_CASE("the sum over processes has the bits of one process, for every number 
   }
 }
 
-TEST_CASE("and for shares of any sizes") {
+TEST_CASE("the sum over processes is bit-identical for shares of any sizes") {
   for (int replicas = 1; replicas <= 24; ++replicas) {
     for (int processes = 1; processes <= replicas; ++processes) {
       for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -94,7 +94,7 @@ TEST_CASE("and for shares of any sizes") {
   }
 }
 
-TEST_CASE("another order of the same additions is seen by these numbers") {
+TEST_CASE("the test's numbers reveal another order of the same additions") {
   int differ = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
     float ring = 0;
@@ -105,7 +105,7 @@ TEST_CASE("another order of the same additions is seen by these numbers") {
   CHECK(differ > 50);
 }
 
-TEST_CASE("a process sends one partial sum where its share is a power of two") {
+TEST_CASE("a process sends one partial sum if its share is a power of two") {
   for (int replicas = 1; replicas <= 24; ++replicas) {
     for (int processes = 1; processes <= replicas; ++processes) {
       if (replicas % processes != 0) continue;
@@ -125,7 +125,7 @@ TEST_CASE("a process sends one partial sum where its share is a power of two") {
   CHECK(PartialSumsOf(7, {3, 4}) == Parts{{3, 1}, {4, 3}});
 }
 
-TEST_CASE("replicas that do not divide are refused with the numbers next to it") {
+TEST_CASE("replicas that do not divide evenly are refused with the nearest numbers of processes") {
   const auto fault = [](int replicas, int processes) {
     try {
       (void)ShareOf(replicas, processes, 0);
@@ -142,7 +142,7 @@ TEST_CASE("replicas that do not divide are refused with the numbers next to it")
   CHECK(fault(7, 2).ends_with("nearest: 1 or 7 processes, or another num_shards"));
 }
 
-TEST_CASE("partial sums that leave a replica out are a fault of ours") {
+TEST_CASE("partial sums that leave a replica out fail a check") {
   const std::vector<ReplicaRange> parts = {{0, 2}, {3, 1}};
   CHECK_THROWS_AS((void)AdditionsOver(4, parts), InternalError);
 }
