@@ -14,13 +14,13 @@ const Tensor& VariableStore::Get(const std::string& name) const {
   return found->second;
 }
 
-// The bytes go into the tensor that is there: programs hold its address. The version tells a device
-// that its copy is old.
+// Writes into the existing tensor, because programs hold its address. The new version marks a
+// device's copy as old.
 void VariableStore::Set(const std::string& name, const Tensor& value) {
   if (const RowColumn* const rows = tables_.Find(name)) {
     Check(value.dtype() == DType::kFloat &&
               value.elements() == rows->table->rows() * rows->table->width(),
-          "{} is {}, its table is not", name, value.shape().Text());
+          "{} is {}, which differs from its table", name, value.shape().Text());
     return rows->table->SetRange(rows->column, 0, rows->table->rows(), value.data<float>());
   }
   away_.erase(name);
@@ -43,14 +43,14 @@ void VariableStore::CopyToHost() const {
   while (!away_.empty()) CopyToHost(std::string(*away_.begin()));
 }
 
-// The function is const: what a variable is does not change by where it stands. The tensor keeps
-// its address.
+// Const: the variable's value is the same on either side. The tensor keeps its address.
 void VariableStore::CopyToHost(const std::string& name) const {
   if (!away_.contains(name)) return;
   if (tell_others_ && holder_->OthersHavePartOf(name)) tell_others_(name);
   const Tensor value = holder_->Value(name);
   Tensor& here = tensors_.at(name);
-  Check(value.bytes() == here.bytes(), "{} came home as {}", name, value.shape().Text());
+  Check(value.bytes() == here.bytes(), "{} was copied to the host as {}", name,
+        value.shape().Text());
   std::memcpy(here.raw(), value.raw(), value.bytes());
   away_.erase(name);
 }

@@ -67,7 +67,7 @@ class VariableStore {
   void LeaveWith(std::shared_ptr<VariableHolder> holder, const std::vector<std::string>& names);
   [[nodiscard]] const std::shared_ptr<VariableHolder>& holder() const { return holder_; }
   // In the chief of a group: sets the function that is called before a variable is copied to the
-  // host of which other processes hold a part, so that they copy it as well.
+  // host if other processes hold parts of it, so that they copy it as well.
   void OnSharedCopyToHost(std::function<void(const std::string& name)> tell) {
     tell_others_ = std::move(tell);
   }

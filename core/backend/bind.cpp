@@ -12,14 +12,14 @@
 namespace tpuest {
 namespace {
 
-// Elements of a result that is larger than all inputs of its node and than the graph's variables: a
-// few bytes of a file may ask for any size.
+// Maximum elements of a result that is larger than all inputs of its node and than the graph's
+// variables: a few bytes of a file may request any size.
 constexpr int64_t kMostGrownElements = int64_t{1} << 32;
-// Bytes of a folded result that is larger than the constants it is made of. Larger ones are
-// computed with the step, in memory that is counted before it is taken.
+// Maximum bytes of a folded result that is larger than the constants it is computed from. Larger
+// results are computed in the step, in memory that is counted before it is allocated.
 constexpr int64_t kMostFoldedBytes = int64_t{64} << 20;
 
-// Plans and runs one node at once, on tensors of its own: the kernels that fold constants are those
+// Plans and runs one node immediately, on its own tensors. Constants are folded by the same kernels
 // that run later, so folding changes no bits.
 class EvaluateContext final : public PlanContext {
  public:
@@ -45,7 +45,7 @@ class EvaluateContext final : public PlanContext {
     return {static_cast<int>(slots_.size()) - 1, 0};
   }
   void AllowInPlace(int /*output*/, int /*input*/) override {}
-  // The output's slot becomes a view, so its own tensor is let go.
+  // The output becomes a view, so its own tensor is released.
   void Alias(int output, int input) override {
     slots_[static_cast<size_t>(inputs()) + static_cast<size_t>(output)] =
         inputs_[static_cast<size_t>(input)].Reshaped(node_.output_shape(output));
@@ -57,7 +57,7 @@ class EvaluateContext final : public PlanContext {
     return out;
   }
   [[nodiscard]] Buffer VariableInput(int /*i*/) override {
-    Check(false, "a variable is no constant");
+    Check(false, "a variable is not a constant");
     return {};
   }
   void Run(Kernel kernel) override { kernels_.push_back(std::move(kernel)); }
@@ -93,8 +93,8 @@ class EvaluateContext final : public PlanContext {
   }
 
  private:
-  // The memory that string results point into: what kernels made, the inputs' own, and that of
-  // attributes, as of a table's content.
+  // Owns the memory that string results point into: strings that kernels made, the inputs' strings,
+  // and attributes such as a table's content.
   struct Strings {
     std::deque<std::string> made;
     std::vector<StringArena> read;
@@ -106,9 +106,9 @@ class EvaluateContext final : public PlanContext {
   std::vector<Kernel> kernels_;
 };
 
-// Copies the needed nodes in graph order. mapped_ holds what a value of the old graph is in the new
-// one: another node's output where it was fed, folded, expanded or replaced by OpDef::bind. Nodes
-// keep their names, by which random ops and errors know them.
+// Copies the needed nodes in graph order. mapped_ maps values of the old graph to the new one: to
+// another node's output if the value was fed, folded, expanded or replaced by OpDef::bind. Nodes
+// keep their names, which random ops and errors use.
 class Binder {
  public:
   explicit Binder(const ProgramSpec& spec)
@@ -148,14 +148,14 @@ class Binder {
     const bool is_there = fetch.index < node.outputs();
     if (is_there && fetch.dtype() != DType::kResource) return;
     throw Error(Code::kUsage,
-                fmt::format("{} '{}' gives {}, which is no result", node.type(), node.name(),
-                            is_there ? "a handle" : "no tensor"),
-                "name a node that gives a tensor")
+                fmt::format("{} '{}' gives {}; only tensors can be fetched", node.type(),
+                            node.name(), is_there ? "a handle" : "no tensor"),
+                "name a node whose output is a tensor")
         .At(node.origin());
   }
 
-  // Every result has a size before the graph runs, and one that a machine can hold. Variables are
-  // as large as they are.
+  // Checks that the sizes of all results are known before the graph runs, and that a machine can
+  // hold them. Variables may have any size.
   void CheckSized(const Node& node) const {
     int64_t most = most_elements_;
     for (const Value& input : node.inputs()) {
@@ -170,7 +170,7 @@ class Binder {
                               "{} elements",
                               node.type(), node.name(), NameOf(node.output_dtype(i)),
                               node.output_shape(i).Text(), most_elements_),
-                  "look at the sizes that it is given; fewer rows in a batch may fit")
+                  "check the sizes among its inputs; fewer rows in a batch may fit")
           .At(node.origin());
     }
   }
@@ -201,9 +201,8 @@ class Binder {
     return false;
   }
 
-  // A feed may stand in for any value, not only for a Placeholder: what it was computed from is
-  // then not needed. With FeedSpec::value it is a constant, and sizes that follow from it are
-  // known.
+  // A feed may replace any value, not only a Placeholder; the nodes that compute the value are then
+  // not needed. With FeedSpec::value it is a constant, and sizes that follow from it are known.
   Value BindFeed(const FeedSpec& feed) {
     const Node& node = *feed.placeholder.node;
     Check(node.outputs() > 0);
@@ -223,8 +222,8 @@ class Binder {
     return bound;
   }
 
-  // What runs in the place of the node: itself where the values are known that give its results
-  // their sizes.
+  // The op that runs for the node: the node's own op if the values that determine its results'
+  // sizes are known.
   static BoundOp BoundOpOf(const Node& node, const std::vector<Value>& inputs) {
     BoundOp op =
         node.op().bind != nullptr ? node.op().bind(node) : BoundOp{node.type(), node.attrs()};
@@ -270,7 +269,7 @@ class Binder {
       const OriginScope origin(*bound_.graph, node.origin());
       const NameScope scope(*bound_.graph, node.name());
       bound->op().expand(*bound, results);
-      // Whoever waits for it waits for its parts: the node itself does not run.
+      // Nodes that wait for this node wait for its parts instead: the node itself does not run.
       if (!results.empty()) mapped_[node] = results.front().node;
     }
     for (int i = 0; i < node.outputs(); ++i) {
@@ -279,11 +278,11 @@ class Binder {
     }
   }
 
-  // Replaces a node by constants if its inputs are constants, or if it only asks for a shape. What
-  // was folded from a shape remembers whose (shape_sources), since with the batch cut into blocks
-  // that number may mean a block's rows. A node with control inputs waits for something and is not
-  // folded. Ops of the host are folded where values give sizes: further sizes follow from their
-  // results. The content of a table that such an op reads is in its attributes.
+  // Replaces a node by constants if its inputs are constants, or if it reads only a shape. A
+  // constant folded from a shape remembers its source (shape_sources), because once the batch is
+  // cut into blocks the number may mean a block's rows. A node with control inputs waits for
+  // another node and is not folded. Host ops are folded if values determine sizes: further sizes
+  // follow from their results. The content of a table that such an op reads is in its attributes.
   bool Fold(Node& node, bool with_host, std::vector<Value>& results) {
     if (node.op().source != ValueSource::kNone || node.op().stateful ||
         (node.op().host && !with_host) || node.outputs() == 0 || !node.control_inputs().empty()) {
@@ -316,7 +315,7 @@ class Binder {
       }
       outputs = EvaluateNode(node, inputs);
     }
-    // Each once: what is added to itself, and that again, would have as many as it is worth.
+    // Removes duplicates: repeated addition of a value to itself would double the list each time.
     std::sort(sources.begin(), sources.end());
     sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
     for (size_t i = 0; i < outputs.size(); ++i) {

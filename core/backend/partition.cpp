@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// Where a core's part begins, and how many entries it has, along each dimension.
+// The first entry and the number of entries of a core's part along each dimension.
 struct CoreCut {
   std::vector<int64_t> begin, size;
 };
@@ -28,7 +28,7 @@ CoreCut CutOf(const Shape& shape, const Partition& dims, int core) {
   return cut;
 }
 
-// Where the core's part begins in the whole tensor, in elements.
+// The offset of the core's part in the whole tensor, in elements.
 int64_t FirstOf(const CoreCut& cut, const std::vector<int64_t>& strides) {
   int64_t first = 0;
   for (size_t i = 0; i < strides.size(); ++i) first += cut.begin[i] * strides[i];

@@ -154,7 +154,7 @@ class PlanContext {
   // The table of the variable if it is kept by rows, which no buffer can point to; otherwise
   // nullptr.
   [[nodiscard]] virtual const RowColumn* RowsInput(int /*i*/) { return nullptr; }
-  // What is tracked of its updates; nullptr: nothing.
+  // The tracking of its updates; nullptr: none.
   [[nodiscard]] virtual const RowWatch* WatchInput(int /*i*/) { return nullptr; }
   // Sets the kernel. An op that does not call it does nothing at run time (Alias).
   virtual void Run(Kernel kernel) = 0;

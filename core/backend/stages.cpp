@@ -8,8 +8,8 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kPartElements = 1 << 15;  // of a large tensor, that one thread computes at a time
-// Elements that the other threads must be able to take over before waking them pays.
+constexpr int64_t kPartElements = 1 << 15;  // of a large tensor, computed by one thread at a time
+// Number of elements that the other threads must be able to take over so that waking them pays.
 constexpr int64_t kSharedCost = 1 << 14;
 
 int64_t ResultBytes(const Node& node) {
@@ -23,14 +23,14 @@ int64_t ResultBytes(const Node& node) {
   return bytes;
 }
 
-// Nodes that run beside each other, and the strand of each.
+// Nodes that may run in parallel, and the task of each.
 struct NodeRun {
   std::vector<Node*> nodes;
-  std::vector<const Node*> strands;
+  std::vector<const Node*> tasks;
 
-  void Add(Node& node, const Node* strand) {
+  void Add(Node& node, const Node* task) {
     nodes.push_back(&node);
-    strands.push_back(strand);
+    tasks.push_back(task);
   }
 };
 
@@ -40,8 +40,8 @@ int64_t ResultBytes(const NodeRun& run) {
       [](int64_t bytes, const Node* node) { return bytes + ResultBytes(*node); });
 }
 
-// A phase in runs, one behind the other, of strands that do not read each other's results, such as
-// the updates of tables: as many a run as have results of at most kLargePhaseBytes.
+// Splits a phase into consecutive groups of tasks that do not read each other's results, such as
+// the updates of tables. A group's results have at most kLargePhaseBytes.
 class PhaseRuns {
  public:
   // `phase`: its nodes in graph order.
@@ -60,29 +60,29 @@ class PhaseRuns {
   }
 
   std::vector<NodeRun> Make() {
-    std::map<const Node*, int64_t> bytes;  // by strand
-    for (const Node* const node : nodes_) bytes[StrandOf(*node)] += ResultBytes(*node);
-    std::map<const Node*, size_t> run_of;  // by strand
+    std::map<const Node*, int64_t> bytes;  // by task
+    for (const Node* const node : nodes_) bytes[TaskOf(*node)] += ResultBytes(*node);
+    std::map<const Node*, size_t> run_of;  // by task
     size_t last = 0;
     int64_t held = 0;
     for (const Node* const node : nodes_) {
-      const Node* const strand = StrandOf(*node);
-      if (run_of.contains(strand)) continue;
-      if (held > 0 && held + bytes[strand] > kLargePhaseBytes) {
+      const Node* const task = TaskOf(*node);
+      if (run_of.contains(task)) continue;
+      if (held > 0 && held + bytes[task] > kLargePhaseBytes) {
         ++last;
         held = 0;
       }
-      held += bytes[strand];
-      run_of[strand] = last;
+      held += bytes[task];
+      run_of[task] = last;
     }
     std::vector<NodeRun> runs(last + 1);
     for (Node* const node : nodes_) {
-      size_t run = std::max(run_of[StrandOf(*node)], AfterControls(*node));
+      size_t run = std::max(run_of[TaskOf(*node)], AfterControls(*node));
       for (const Value& input : node->inputs()) {
         if (IsHere(*input.node)) run = std::max(run, run_.at(input.node));
       }
       run_[node] = run;
-      runs[run].Add(*node, StrandOf(*node));
+      runs[run].Add(*node, TaskOf(*node));
     }
     return runs;
   }
@@ -91,8 +91,8 @@ class PhaseRuns {
   [[nodiscard]] bool IsHere(const Node& node) const {
     return schedule_.nodes[static_cast<size_t>(node.id())].phase == phase_;
   }
-  // Shortens the ways that it has gone: they would grow with the nodes.
-  const Node* StrandOf(const Node& node) {
+  // Shortens the paths that it followed (union-find): they would grow with the number of nodes.
+  const Node* TaskOf(const Node& node) {
     const Node* root = &node;
     for (auto up = joined_.find(root); up != joined_.end(); up = joined_.find(root)) {
       root = up->second;
@@ -105,11 +105,11 @@ class PhaseRuns {
     return root;
   }
   void Join(const Node& node, const Node& to) {
-    const Node* const own = StrandOf(node);
-    const Node* const other = StrandOf(to);
+    const Node* const own = TaskOf(node);
+    const Node* const other = TaskOf(to);
     if (own != other) joined_[own] = other;
   }
-  // What it waits for without reading it, through nodes that only order.
+  // The group after the nodes that it waits for without reading them, directly or through NoOps.
   [[nodiscard]] size_t AfterControls(const Node& node) const {
     size_t run = 0;
     for (const Node* const control : node.control_inputs()) {
@@ -128,50 +128,50 @@ class PhaseRuns {
   std::map<const Node*, size_t> run_;
 };
 
-// The lane of each node of a run by its id: the strands of several nodes that are small and that no
-// control input has wait for another one, where there are two or more.
+// The lane of each node of a group, by id. Lanes are small tasks of several nodes that wait for no
+// other task by a control input, if there are at least two.
 std::map<int, int> LanesOf(const NodeRun& run) {
-  struct Strand {
+  struct TaskSize {
     int nodes = 0;
     int64_t bytes = 0;
     bool waits = false;
   };
-  std::map<const Node*, const Node*> strand_of;
-  std::map<const Node*, Strand> strands;
-  for (size_t i = 0; i < run.nodes.size(); ++i) strand_of[run.nodes[i]] = run.strands[i];
+  std::map<const Node*, const Node*> task_of;
+  std::map<const Node*, TaskSize> tasks;
+  for (size_t i = 0; i < run.nodes.size(); ++i) task_of[run.nodes[i]] = run.tasks[i];
   const std::function<bool(const Node&, const Node*)> waits = [&](const Node& node,
-                                                                  const Node* strand) {
+                                                                  const Node* task) {
     const auto& controls = node.control_inputs();
     return std::any_of(controls.begin(), controls.end(), [&](const Node* control) {
-      if (control->only_orders()) return waits(*control, strand);
-      const auto there = strand_of.find(control);
-      return there != strand_of.end() && there->second != strand;
+      if (control->only_orders()) return waits(*control, task);
+      const auto there = task_of.find(control);
+      return there != task_of.end() && there->second != task;
     });
   };
   for (size_t i = 0; i < run.nodes.size(); ++i) {
     const Node& node = *run.nodes[i];
-    Strand& strand = strands[run.strands[i]];
-    ++strand.nodes;
-    strand.bytes += ResultBytes(node);
-    strand.waits = strand.waits || node.op().host || waits(node, run.strands[i]);
+    TaskSize& task = tasks[run.tasks[i]];
+    ++task.nodes;
+    task.bytes += ResultBytes(node);
+    task.waits = task.waits || node.op().host || waits(node, run.tasks[i]);
   }
   std::map<const Node*, int> numbers;
-  for (const Node* const strand : run.strands) {
-    const Strand& of = strands.at(strand);
+  for (const Node* const task : run.tasks) {
+    const TaskSize& of = tasks.at(task);
     if (of.nodes < 2 || of.bytes > kLaneBytes || of.waits) continue;
-    numbers.try_emplace(strand, static_cast<int>(numbers.size()));
+    numbers.try_emplace(task, static_cast<int>(numbers.size()));
   }
   std::map<int, int> lanes;
   if (numbers.size() < 2) return lanes;
   for (size_t i = 0; i < run.nodes.size(); ++i) {
-    const auto found = numbers.find(run.strands[i]);
+    const auto found = numbers.find(run.tasks[i]);
     if (found != numbers.end()) lanes[run.nodes[i]->id()] = found->second;
   }
   return lanes;
 }
 
-// Marks what of a lane computes rows that one of its nodes has filled up, each by itself, unless
-// something computes them otherwise. `nodes`: in graph order.
+// Marks the nodes of a lane that compute the rows filled by one of its nodes row by row, unless a
+// node computes them otherwise. `nodes` are in graph order.
 void MarkFilled(const std::vector<const Node*>& nodes, Schedule& schedule) {
   const Node* source = nullptr;
   std::map<const Node*, std::vector<bool>> marked;
@@ -202,7 +202,7 @@ void MarkFilled(const std::vector<const Node*>& nodes, Schedule& schedule) {
   }
 }
 
-// The same in all lanes of a run. What they compute of a table's rows nothing else reads.
+// The same for all lanes of a group. No node outside of a lane reads its values of a table's rows.
 void FindFilled(const NodeRun& run, const std::map<int, int>& lanes, Schedule& schedule) {
   std::map<int, std::vector<const Node*>> by_lane;
   for (const Node* const node : run.nodes) {
@@ -212,9 +212,9 @@ void FindFilled(const NodeRun& run, const std::map<int, int>& lanes, Schedule& s
   for (const auto& [lane, nodes] : by_lane) MarkFilled(nodes, schedule);
 }
 
-// The stages of one phase, asked for in an order in which a node is behind what it waits for: its
-// stage is one more than the highest among those of this phase, and `least` or more. next_update_
-// keeps the updates of one variable apart, in the order of the graph.
+// Assigns the stages of one phase. Nodes arrive after the nodes that they wait for; a node's stage
+// is one more than the highest of these in the phase, and at least `least`. next_update_ keeps the
+// updates of one variable in separate stages, in graph order.
 class PhaseStages {
  public:
   PhaseStages(Schedule& schedule, int phase) : schedule_(schedule), phase_(phase) {}
@@ -240,7 +240,7 @@ class PhaseStages {
     return there.phase == phase_ ? there.stage + 1 : 0;
   }
 
-  // A node that only orders (NoOp) stands in no phase: what it waits for counts.
+  // A NoOp is in no phase; the nodes that it waits for count instead.
   [[nodiscard]] int AfterControl(const Node& control) const {
     if (!control.only_orders()) return After(control);
     int stage = 0;
@@ -305,9 +305,8 @@ void StagedWork::Add(int key, int lane, Work work) {
   to.works.push_back(std::move(work));
 }
 
-// Sharing a stage costs a wake-up of all threads (some microseconds). It pays if what the others
-// could take from the busiest thread is worth that; a work that must run alone keeps its stage on
-// one thread.
+// Sharing a stage wakes all threads (a few microseconds). It pays if they can take over enough work
+// from the busiest thread. A work that must not run beside others keeps its stage on one thread.
 bool StagedWork::PaysShared(const std::vector<Lane>& lanes) {
   int64_t all = 0;
   int64_t largest = 0;
@@ -324,7 +323,7 @@ bool StagedWork::PaysShared(const std::vector<Lane>& lanes) {
   return all - largest >= kSharedCost;
 }
 
-// Neighbouring stages that are not shared become one: nothing has to wait between them.
+// Merges neighbouring stages that are not shared: no thread has to wait between them.
 std::vector<Stage> StagedWork::Stages(int threads) const {
   std::vector<Stage> stages;
   for (const auto& [key, lanes] : lanes_) {

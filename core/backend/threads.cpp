@@ -9,7 +9,8 @@
 namespace tpuest {
 namespace {
 
-// Looks at an atomic for a few microseconds before it sleeps on it: phases follow each other fast.
+// Polls an atomic for a few microseconds before it sleeps on it, because phases follow each other
+// quickly.
 template <class T>
 void WaitWhile(const std::atomic<T>& value, T old) {
   for (int spin = 0; spin < 2000; ++spin) {
@@ -19,10 +20,10 @@ void WaitWhile(const std::atomic<T>& value, T old) {
   value.wait(old, std::memory_order_acquire);
 }
 
-// Some of oneDNN's kernels (sgemm's for AVX2) let the stack pointer point into a buffer on the heap
-// while they compute: what a signal handler puts on the stack there overwrites what lies below. So
-// threads that compute take no signals, while one of these lives. The main thread takes them; its
-// handlers have a stack of their own (cli/host/signals.cpp).
+// Some oneDNN kernels (sgemm for AVX2) let the stack pointer point into a heap buffer while they
+// compute, so a signal handler's frame would overwrite the memory below. Threads that compute
+// therefore block signals while an object of this class exists. The main thread takes them; its
+// handlers have their own stack (cli/host/signals.cpp).
 class WithoutSignals {
  public:
   WithoutSignals() {
@@ -52,14 +53,14 @@ ThreadTeam::ThreadTeam(int threads) {
   try {
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Serve(i); });
   } catch (...) {
-    Stop();  // the system has no thread more; those that there are wait
+    Stop();  // the system refuses another thread; ends the waiting threads
     throw;
   }
 }
 
 ThreadTeam::~ThreadTeam() { Stop(); }
 
-// Workers wait for round_ to change and look at stop_ then.
+// Workers wait for round_ to change and then check stop_.
 void ThreadTeam::Stop() {
   stop_ = true;
   ++round_;
@@ -67,9 +68,9 @@ void ThreadTeam::Stop() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-// work_, tasks_ and next_ are written before round_ goes up, which publishes them to the workers;
-// running_ comes back to 0 when every worker has looked for tasks and found none left, so nobody
-// reads them after this returns.
+// work_, tasks_ and next_ are written before round_ increases, which publishes them to the workers.
+// running_ returns to 0 once every worker has found no task left, so no thread reads them after
+// this returns.
 void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
   const WithoutSignals without;
   if (tasks <= 1 || workers_.empty()) {
@@ -91,7 +92,8 @@ void ThreadTeam::ForEach(int tasks, const std::function<void(int, int)>& work) {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-// A worker sees each round once: the next one cannot begin before it has counted itself out.
+// A worker runs each round once: the next round cannot begin before the worker has decremented
+// running_.
 void ThreadTeam::Serve(int thread) {
   const WithoutSignals without;
   omp_set_num_threads(1);

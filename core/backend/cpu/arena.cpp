@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// A huge page of x86-64; the mapping is that much larger, so that an aligned piece is in it.
+// A huge page of x86-64. The mapping is larger by this much so that it contains an aligned piece.
 constexpr size_t kHugePage = size_t{2} << 20;
 
 }  // namespace
@@ -19,7 +19,8 @@ Arena::Arena(size_t bytes) : mapped_bytes_(bytes + kHugePage) {
   if (mapping_ == MAP_FAILED) throw std::bad_alloc();
   const size_t past = reinterpret_cast<uintptr_t>(mapping_) % kHugePage;
   data_ = static_cast<char*>(mapping_) + (past == 0 ? 0 : kHugePage - past);
-  // Whole pages only: what is left over would take memory for nothing. Refused is as good.
+  // Whole pages only: a partial page would waste memory. If madvise refuses, small pages work as
+  // well.
   const size_t whole = bytes / kHugePage * kHugePage;
   if (whole > 0) (void)madvise(data_, whole, MADV_HUGEPAGE);
 }

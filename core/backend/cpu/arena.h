@@ -1,13 +1,13 @@
 #pragma once
-// The memory of a program, in one piece.
+// A program's memory, in one allocation.
 
 #include <cstddef>
 
 namespace tpuest {
 
-// Zeroed memory, on huge pages where the system gives them: a step walks through all of it, and on
-// pages of 4 KiB it would wait for address translation more than a tenth of the time (measured, on
-// a virtual machine). What is never touched takes no memory.
+// Zeroed memory, on huge pages if the system provides them: a step walks through all of it, and
+// with pages of 4 KiB it would spend more than a tenth of the time on address translation (measured
+// on a virtual machine). Pages that are never touched take no memory.
 class Arena {
  public:
   // Throws std::bad_alloc if there is none.

@@ -1,31 +1,31 @@
-// Finds a place in memory for every value, in as little of it as the lifetimes allow.
+// Assigns memory to every value, as little as the lifetimes allow.
 //
-// In: the schedule, and what the planner says of each value while it makes the kernels: this node
-// uses it, it is that one under another shape, it may stand in that one. Out, by Place: a location
-// for each buffer id and the sizes of the arenas.
+// Input: the schedule, and the planner's calls for each value while it makes the kernels: a node
+// uses it, it is a view of another value, it may share another value's memory. Output of Place: a
+// location for each buffer id and the sizes of the arenas.
 //
-// Positions number the program from its first to its last node; the nodes of one stage share a
-// position, since they may run side by side. A buffer lives from the first position that touches it
-// to the last, a fetched one to the end of the step.
+// Positions number the nodes of the program from first to last; the nodes of one stage share a
+// position because they may run in parallel. A buffer lives from the first position that touches it
+// to the last; a fetched buffer lives to the end of the step.
 //
 //   position    0    1    2    3    4
-//   a = x * 2   ├─────────┤               nothing but c reads a from 2 on, so c may stand in it
+//   a = x * 2   ├─────────┤               only c reads a from 2 on, so c may share its memory
 //   b = x * 3        ├────┤               (ShareIfLastUse): one buffer, from 0 to 4
 //   c = a + b             ├─────────┤
 //   d = x * 5                  ├────┤     gets the bytes of b: LayOut puts a buffer at the lowest
-//   e = c + d                       ├──▶  offset where nothing lives at its time; e is fetched
+//   e = c + d                       ├──▶  offset that is free in its lifetime; e is fetched
 //
 // A buffer is at an address (constants, variables), in a feed, among the parts of sums over rows,
-// or in an arena: one for what all share, one a replica, one a thread. A value of a block stands in
-// the thread's, with memory for one run, if it lives in one phase only; else as a whole in the
-// replica's.
+// or in an arena: a common one, one per replica, or one per thread. A block's value that lives in
+// one phase only is in the thread's arena, with memory for one run; otherwise the whole value is in
+// the replica's arena.
 //
-// What holds then:
-//   - Two buffers of an arena overlap only if no position is in both their lifetimes. Outside of
-//     the threads' arenas, what blocks write or what lives on in another phase lives for whole
-//     phases: other blocks and replicas may be at any position of them.
-//   - Memory that is not an arena's is never shared for writing: an update alone writes a variable.
-//   - Nothing is allocated once the program runs.
+// Guarantees:
+//   - Two buffers of an arena overlap only if their lifetimes share no position. Outside of the
+//     threads' arenas, values that blocks write or that live across phases live for whole phases,
+//     because other blocks and replicas may be at any position of these phases.
+//   - Memory outside of the arenas is never shared for writing: only updates write variables.
+//   - The running program allocates nothing.
 
 #include "core/backend/cpu/buffers.h"
 
@@ -37,7 +37,7 @@
 namespace tpuest {
 namespace {
 
-// The bytes of an element in a buffer: none of a resource, a view of a string.
+// The bytes of an element in a buffer: 0 for a resource, those of a view for a string.
 size_t ElementBytes(DType dtype) {
   return dtype == DType::kString ? sizeof(std::string_view) : SizeOf(dtype);
 }
@@ -57,7 +57,7 @@ Buffers::Buffers(const BoundGraph& bound, const Schedule& schedule)
     int stage = -1;
     for (const Node* const node : phase.nodes) {
       const int next = schedule.nodes[static_cast<size_t>(node->id())].stage;
-      // Nodes that may run at the same time stand at the same position.
+      // Nodes that may run at the same time have the same position.
       if (phase.level == Level::kBlock || next != stage) ++position;
       stage = next;
       positions_[static_cast<size_t>(node->id())] = position - 1;
@@ -80,7 +80,7 @@ int Buffers::PositionOf(const Node& node) const {
   return positions_[static_cast<size_t>(node.id())];
 }
 
-// phase_ends_ rises, so a binary search finds the first phase that ends behind the position.
+// phase_ends_ ascends, so a binary search finds the first phase that ends after the position.
 int Buffers::PhaseAt(int position) const {
   return static_cast<int>(std::upper_bound(phase_ends_.begin(), phase_ends_.end(), position) -
                           phase_ends_.begin());
@@ -101,7 +101,7 @@ int Buffers::NewBuffer(Info info) {
   return static_cast<int>(infos_.size()) - 1;
 }
 
-// Merged buffers form trees, of which the root has the memory.
+// Merged buffers form trees whose root has the memory.
 int Buffers::Root(int id) const {
   while (infos_[static_cast<size_t>(id)].parent >= 0) id = infos_[static_cast<size_t>(id)].parent;
   return id;
@@ -124,7 +124,8 @@ int Buffers::IdOf(const Value& value) {
   return ids_[value] = NewBuffer(info);
 }
 
-// A sum over rows is read where its parts were added; only a bfloat16 one has a buffer beside that.
+// A sum over rows is read from the buffer in which its parts were added; only a bfloat16 sum has
+// another buffer.
 Buffer Buffers::Use(const Value& value, bool cut) {
   const NodeSchedule& node = schedule_.nodes[static_cast<size_t>(value.node->id())];
   if (node.rows == Rows::kSum && value.dtype() != DType::kBfloat16) return SumOfParts(value);
@@ -144,8 +145,7 @@ Buffer Buffers::Part(const Value& value) {
   return {part_ids_[value] = NewBuffer(info), 0};
 }
 
-// The sum takes the place of the first block's part: it has its offset (Place) under the base
-// kSums.
+// The sum replaces the first block's part: it has the same offset (Place) under the base kSums.
 Buffer Buffers::SumOfParts(const Value& value) {
   const auto found = sum_ids_.find(value);
   if (found != sum_ids_.end()) return {found->second, 0};
@@ -205,7 +205,7 @@ void Buffers::TouchPhase(Buffer buffer, int phase) {
   Extend(buffer.id, begin, phase_ends_[static_cast<size_t>(phase)] - 1);
 }
 
-// `from` stands where `into` stands from now on; the lifetime becomes that of both.
+// `from` shares the memory of `into` from now on; the lifetime covers both.
 void Buffers::MergeIds(int from, int into) {
   from = Root(from);
   into = Root(into);
@@ -225,9 +225,9 @@ void Buffers::ShareWithSum(const Value& out, const Value& in) {
   MergeIds(IdOf(out), SumOfParts(in).id);
 }
 
-// Refuses where it could not be right: the memory is no arena's, is fetched, is read elsewhere at
-// this position or later, or is another input of this node too (x * x reads both); and where sizes
-// or levels differ.
+// Does nothing if sharing would be wrong: the memory is not in an arena, is fetched, is read by
+// another node at this position or later, or is also another input of this node (x * x reads both);
+// or if sizes or levels differ.
 void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
   const Value in = node.input(input);
   const int in_id = Root(Use(in, false).id);
@@ -237,7 +237,7 @@ void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
     if (Root(Use(other, false).id) == in_id) return;
   }
   const int out_id = IdOf(out);
-  if (Root(out_id) != out_id) return;  // shares the memory of another input already
+  if (Root(out_id) != out_id) return;  // already shares the memory of another input
   const Info& from = InfoOf(in_id);
   const Info& to = InfoOf(out_id);
   if (from.base != -1 || from.pinned || !from.last_read.IsBy(PositionOf(node), node.id())) return;
@@ -245,7 +245,7 @@ void Buffers::ShareIfLastUse(const Value& out, const Node& node, int input) {
   MergeIds(out_id, in_id);
 }
 
-// A buffer lives wherever a kernel may look at it; this finds the uses that no PlanFn asked for.
+// Extends lifetimes to uses that no PlanFn requested: a buffer lives wherever a kernel may read it.
 void Buffers::TouchAll() {
   for (const Phase& phase : schedule_.phases) {
     for (const Node* const node : phase.nodes) {
@@ -260,8 +260,8 @@ void Buffers::TouchAll() {
   }
 }
 
-// A block's value that dies in its phase needs memory for one run a thread; one that another phase
-// reads, when another thread may have the block, needs the whole batch's.
+// A block's value that ends in its phase needs memory for one run per thread. A value that another
+// phase reads needs memory for the whole batch, because another thread may then compute the block.
 int Buffers::ArenaOf(const Info& info) const {
   if (info.level >= Level::kGlobal) return kGlobalArena;
   if (info.level == Level::kReplica || info.pinned) return kReplicaArena;
@@ -301,7 +301,7 @@ void Buffers::PlaceArena(CpuPlan& plan, int base, size_t& bytes) {
   }
 }
 
-// Runs last, when every use is known. Merged buffers get their root's place at the end.
+// Runs last, when every use is known. Merged buffers get their root's location at the end.
 void Buffers::Place(CpuPlan& plan) {
   TouchAll();
   plan.locations.assign(infos_.size(), {});

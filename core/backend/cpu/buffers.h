@@ -1,5 +1,5 @@
 #pragma once
-// Buffers knows which value stands in which buffer, how long it lives, and at last where.
+// Buffers assigns values to buffers, tracks their lifetimes, and finally places them in memory.
 
 #include <map>
 #include <utility>
@@ -15,9 +15,9 @@ class Buffers {
 
   // The buffer of a value; read or written by rows if `cut`.
   [[nodiscard]] Buffer Use(const Value& value, bool cut);
-  // The buffer where each block leaves its part of a sum over rows, and the one where the sum of
-  // the parts is. Unless the value is bfloat16 (its parts are float) the latter is also the value's
-  // buffer.
+  // The buffer in which each block leaves its part of a sum over rows, and the buffer of the sum of
+  // the parts. The latter is also the value's buffer, unless the value is bfloat16 (its parts are
+  // float).
   [[nodiscard]] Buffer Part(const Value& value);
   [[nodiscard]] Buffer SumOfParts(const Value& value);
   [[nodiscard]] Buffer Address(const void* address);
@@ -26,24 +26,24 @@ class Buffers {
 
   void SetFeed(const Value& value, int feed);
   void SetAddress(const Value& value, const void* address);
-  // The buffer is used by this node, or all through this phase.
+  // Notes that this node uses the buffer, or that it is used throughout this phase.
   void Touch(Buffer buffer, const Node& node);
   void TouchPhase(Buffer buffer, int phase);
 
-  // `out` stands where `in` stands.
+  // Gives `out` the memory of `in`.
   void Merge(const Value& out, const Value& in);
   void ShareWithSum(const Value& out, const Value& in);
-  // Merges `out` with the input if nothing but `node` reads that from here on.
+  // Merges `out` with the input if only `node` reads the input from here on.
   void ShareIfLastUse(const Value& out, const Node& node, int input);
 
   [[nodiscard]] int Readers(const Value& value) const;
   [[nodiscard]] bool IsRead(const Value& value) const;
 
-  // Lays all arenas out; fills locations and sizes of the plan.
+  // Lays out all arenas, and fills the plan's locations and sizes.
   void Place(CpuPlan& plan);
 
  private:
-  // The last position that reads a buffer, and the node; kMany of them if they are several.
+  // The last position that reads a buffer, and the reading node; kMany if there are several.
   struct LastRead {
     static constexpr int kMany = -2;
     int position = -1;
@@ -56,7 +56,7 @@ class Buffers {
         node = kMany;
       }
     }
-    // True if nothing but this node reads at its position or later.
+    // True if only this node reads at its position or later.
     [[nodiscard]] bool IsBy(int at, int by) const {
       return position < at || (position == at && node == by);
     }
@@ -64,7 +64,7 @@ class Buffers {
 
   struct Info {
     int parent = -1;       // another buffer that this one is merged into
-    int base = -1;         // kAbsolute, a feed, kParts or kSums if settled, else -1: an arena
+    int base = -1;         // kAbsolute, a feed, kParts or kSums; -1: an arena, not yet chosen
     int part = -1;         // the buffer of the parts, if this is their sum
     size_t offset = 0;     // address, if kAbsolute
     size_t bytes = 0;      // of the whole tensor

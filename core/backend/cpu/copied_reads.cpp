@@ -25,7 +25,7 @@ Kernel CopyOfRows(const Node& read, const RowColumn& rows, Buffer copy) {
     throw Error(Code::kUsage,
                 fmt::format("\"{}\" is read whole, and its table, of {} bytes, is kept by rows",
                             read.input(0).node->Attr<std::string>("shared_name"), bytes),
-                "a summary, a hook or a penalty on its weights reads it: leave it out")
+                "remove the summary, hook or penalty that reads its weights")
         .At(read.origin());
   }
   return [copy, rows = &rows](const Task& task) {

@@ -1,5 +1,5 @@
 #pragma once
-// Reads of whole variables that are copies.
+// Kernels of reads that copy a whole variable.
 
 #include "core/backend/plan.h"
 #include "core/backend/rows/row_keeping.h"
@@ -9,8 +9,7 @@ namespace tpuest {
 
 // The kernel of a read that copies the variable's memory to a buffer.
 [[nodiscard]] Kernel CopyOfRead(const Node& read, const void* memory, Buffer copy);
-// The same of what is kept by rows, which copies all of them to a buffer. Error kUsage where they
-// are too many.
+// The same for a variable that is kept by rows. Throws kUsage if it has too many rows.
 [[nodiscard]] Kernel CopyOfRows(const Node& read, const RowColumn& rows, Buffer copy);
 
 }  // namespace tpuest

@@ -10,14 +10,14 @@
 namespace tpuest {
 namespace {
 
-// Products with what follows them, and pools with what stands ahead.
+// Fuses products with the nodes after them, and pools with the nodes before them.
 class ProductFuser final : GraphRewriter {
  public:
   using GraphRewriter::GraphRewriter;
 
   BoundGraph Run() {
     const auto& nodes = graph().nodes();
-    // Pools first: what they move is not fused elsewhere.
+    // Pools first: the nodes that they move are not fused elsewhere.
     for (const auto& node : nodes) MatchPool(*node);
     for (const auto& node : nodes) MatchPoolOfAgain(*node);
     for (const auto& node : nodes) MatchBias(*node);
@@ -33,10 +33,9 @@ class ProductFuser final : GraphRewriter {
 
   // ---- The patterns
 
-  // Matches Relu(x) that only this pool reads, and in training the gradients of both. The largest
-  // of a window's values, made positive, is the largest of its positive parts. Where that is zero
-  // the gate stops the gradient; elsewhere the window's first maximum is the same before and after
-  // Relu.
+  // Matches Relu(x) that only this pool reads, and in training the gradients of both. max(relu(x))
+  // over a window equals relu(max(x)). If that is zero, the gate stops the gradient; otherwise the
+  // window's first maximum is the same before and after Relu.
   void MatchPool(const Node& pool) {
     if (!IsOp(&pool, "MaxPool") || !IsOp(pool.input(0).node, "Relu")) return;
     const Node& relu = *pool.input(0).node;
@@ -69,8 +68,8 @@ class ProductFuser final : GraphRewriter {
     }
   }
 
-  // Matches both gradients where Relu(x) or its pool was computed again for them: they add up as
-  // they do where both were kept.
+  // Matches both gradients if Relu(x) or its pool was recomputed for them: the sums are those of
+  // kept values.
   void MatchPoolOfAgain(const Node& relu_grad) {
     if (!IsOp(&relu_grad, "ReluGrad") || !IsFreeGradient(relu_grad)) return;
     const Node& pool_grad = *relu_grad.input(0).node;
@@ -103,7 +102,7 @@ class ProductFuser final : GraphRewriter {
            relu_grad->input(0).node == pool_grad && relu_grad->input(1) == relu;
   }
 
-  // Matches BiasAdd and the product that only it reads; and its only reader, if that is a Relu.
+  // Matches BiasAdd, the product that only it reads, and its only reader if that is a Relu.
   void MatchBias(const Node& bias) {
     if (!IsOp(&bias, "BiasAdd") || !IsFree(bias)) return;
     const Node& product = *bias.input(0).node;
@@ -118,13 +117,13 @@ class ProductFuser final : GraphRewriter {
     }
   }
 
-  // What is computed again waits for the dy at most.
+  // A recomputed node waits at most for dy.
   static bool IsBefore(const Node& image, const Node& bias_grad) {
     return image.id() < bias_grad.id() || image.HasAttr(kRecomputed);
   }
 
-  // Matches the gradients of filter and bias from one dy. The filter's goes where the bias's
-  // stands, so its other inputs must be there before.
+  // Matches the gradients of filter and bias from one dy. The filter's gradient moves to the
+  // position of the bias's, so its other inputs must precede that.
   void MatchFilterGrad(const Node& bias_grad) {
     if (!IsOp(&bias_grad, "BiasAddGrad") || !IsFree(bias_grad)) return;
     for (const Node* const reader : ReadersOf(bias_grad.input(0))) {
@@ -167,8 +166,8 @@ class ProductFuser final : GraphRewriter {
     Map(relu_grad, 0, dx);
   }
 
-  // The pool's gradient sends every number that is not zero to one element, so they add up to the
-  // same before it.
+  // The pool's gradient routes every non-zero number to one element, so the sum before it is the
+  // same.
   void EmitPooledBiasGrad(const Node& bias_grad) {
     const Node& relu_grad = *bias_grad.input(0).node;
     Emit(relu_grad);

@@ -8,16 +8,18 @@
 namespace tpuest {
 namespace {
 
-// A cache line and the widest vector register: no two buffers share a line that two threads write.
+// The size of a cache line and of the widest vector register. Buffers never share a cache line, so
+// two threads never write to the same one.
 constexpr size_t kAlignment = 64;
 
 size_t RoundUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 }  // namespace
 
-// Places the largest first, after Pisarchyk and Lee 2020: each buffer takes the lowest gap between
-// those placed so far that live at the same time. The time is quadratic in the number of buffers,
-// which is hundreds. Sorting is stable, so the layout follows from the program alone.
+// Places the largest buffers first, after Pisarchyk and Lee 2020: each buffer takes the lowest gap
+// between the buffers placed so far that live at the same time. The time is quadratic in the number
+// of buffers, which is in the hundreds. The sort is stable, so the layout depends only on the
+// program.
 ArenaLayout LayOut(const std::vector<Lifetime>& buffers) {
   ArenaLayout layout;
   layout.offsets.resize(buffers.size());
@@ -26,7 +28,8 @@ ArenaLayout LayOut(const std::vector<Lifetime>& buffers) {
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
   std::vector<size_t> placed;  // by offset
-  // By size and lifetime: the end of the last such buffer. There is no gap for another one below.
+  // The end of the last buffer of each size and lifetime. Below it there is no gap for another such
+  // buffer.
   std::map<std::tuple<size_t, int, int>, size_t> ends;
   for (const size_t i : order) {
     const Lifetime& buffer = buffers[i];

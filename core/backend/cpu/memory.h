@@ -1,6 +1,6 @@
 #pragma once
-// Lays buffers with known lifetimes out in one arena, so that buffers that do not live at the same
-// time share memory.
+// Lays out buffers with known lifetimes in one arena. Buffers that do not live at the same time
+// share memory.
 
 #include <cstddef>
 #include <vector>
@@ -18,7 +18,8 @@ struct ArenaLayout {
   size_t bytes = 0;
 };
 
-// Largest buffers first, each at the lowest offset where nothing that lives at the same time is.
+// Places the largest buffers first, each at the lowest offset that no buffer alive at the same time
+// occupies.
 [[nodiscard]] ArenaLayout LayOut(const std::vector<Lifetime>& buffers);
 
 }  // namespace tpuest

@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// In double the parts run by themselves: they are there to be compared with.
+// Doubles are not fused: their results serve as a reference.
 bool IsOfNarrow(const Value& value) { return value.dtype() != DType::kDouble; }
 
 class NormFuser final : GraphRewriter {
@@ -46,8 +46,8 @@ class NormFuser final : GraphRewriter {
         {&sum, &squares});
   }
 
-  // Matches a normalisation, the addition that only it goes into, and the activation that only this
-  // goes into.
+  // Matches a normalisation, the addition that is its only reader, and the activation that is the
+  // addition's only reader.
   void MatchApply(const Node& apply) {
     if (!IsOp(&apply, "_BatchNormApply") || !IsFree(apply) || !IsOfNarrow(apply.input(0))) return;
     if (apply.input(1).dtype() != DType::kFloat) return;
@@ -73,7 +73,7 @@ class NormFuser final : GraphRewriter {
     }
   }
 
-  // True if both inputs are of the result's shape, and not the same.
+  // True if both inputs have the result's shape and are different values.
   static bool AddsAlike(const Node& add) {
     return add.input(0) != add.input(1) && add.input(0).shape() == add.output_shape(0) &&
            add.input(1).shape() == add.output_shape(0);
@@ -107,7 +107,7 @@ class NormFuser final : GraphRewriter {
          {});
   }
 
-  // The normalisation whose gradient this is: of the same x, by the same statistics.
+  // The normalisation that belongs to this gradient: it has the same x and the same statistics.
   [[nodiscard]] const Node* ApplyOf(const Node& grad) const {
     const Value x = FirstOf(grad.input(1));
     for (const Node* const reader : ReadersOf(x)) {
@@ -120,7 +120,8 @@ class NormFuser final : GraphRewriter {
     return nullptr;
   }
 
-  // True for the gradient of this activation, by its result, if only these two read it.
+  // True if `gate` is the gradient of this activation by its result, and only these two nodes read
+  // it.
   [[nodiscard]] bool IsGateOf(const Node& gate, const Node& activation, const Node& sums,
                               const Node& grad) const {
     const std::string type = std::string(activation.type()) + "Grad";
@@ -160,8 +161,8 @@ class NormFuser final : GraphRewriter {
     Map(last, 0, y);
   }
 
-  // dy before the activation's gradient, and what the normalisation itself read; of its x what
-  // stands at the gradient, which may have been computed again.
+  // The inputs of a fused gradient: dy before the activation's gradient, and the normalisation's
+  // own inputs; its x is that of the gradient, which may be recomputed.
   std::vector<Value> GradInputs(Value dy, Value x, const Node& apply, const Node* gate) {
     std::vector<Value> inputs = {At(gate == nullptr ? dy : gate->input(0)), At(x)};
     for (size_t i = 1; i < apply.inputs().size(); ++i) inputs.push_back(At(apply.inputs()[i]));
@@ -190,7 +191,7 @@ class NormFuser final : GraphRewriter {
     Map(grad, 0, Add(grad, "_FusedBatchNormGradApply", std::move(inputs), attrs)->output(0));
   }
 
-  std::map<const Node*, const Node*> activations_;  // by the normalisation that it alone reads
+  std::map<const Node*, const Node*> activations_;  // by the normalisation, whose only reader it is
 };
 
 }  // namespace

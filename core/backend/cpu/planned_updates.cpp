@@ -21,15 +21,15 @@ class UpdatePlanner {
  private:
   // The updates that write a variable.
   struct Writers {
-    int stated_least = 0;  // those whose bounds are not the same on both sides of 0
-    int early = 0;         // those with an input that the gate looks at
+    int stated_least = 0;  // updates whose bounds are not symmetric about 0
+    int early = 0;         // updates with an input that the gate checks
     int both = 0;
   };
 
   [[nodiscard]] const NodeSchedule& At(const Node& node) const {
     return of_.schedule.nodes[static_cast<size_t>(node.id())];
   }
-  // Whether the input's value is there before the first update.
+  // Whether the input's value is computed before the first update.
   [[nodiscard]] bool IsEarly(const Value& input) const { return At(*input.node).phase < first_; }
   [[nodiscard]] bool HasEarlyInput(const Node& update) const;
   [[nodiscard]] bool WritesFloatsWhole(const Node& update) const;
@@ -58,8 +58,8 @@ void UpdatePlanner::Run() {
   CheckWriters();
 }
 
-// An input of an update of a later wave is not there when the gate looks: it is made of variables
-// (averages of weights), which are within bounds by then.
+// Inputs of updates of later waves do not exist yet when the gate checks. They are computed from
+// variables (averages of weights), which are within bounds by then.
 void UpdatePlanner::AddUpdate(const Node& update) {
   const UpdateBounds& bounds = update.op().bounds != nullptr ? *update.op().bounds : kNeverSure;
   const bool has_early_input = HasEarlyInput(update);
@@ -87,7 +87,8 @@ bool UpdatePlanner::HasEarlyInput(const Node& update) const {
   });
 }
 
-// Whether it writes a floating variable that is not kept by rows: only these need bounds.
+// Whether the update writes a floating-point variable that is not kept by rows; only these need
+// bounds.
 bool UpdatePlanner::WritesFloatsWhole(const Node& update) const {
   return std::any_of(update.inputs().begin(), update.inputs().end(), [&](const Value& input) {
     return input.dtype() == DType::kResource && of_.variables.RowsOf(*input.node) == nullptr &&
@@ -129,8 +130,8 @@ void UpdatePlanner::AddWritten(const Node& handle, const InputBounds* bounds,
                               .most = most});
 }
 
-// An update keeps its own slots above what it states; another one may write what is below, as one
-// that sets an accumulator to 0 for an optimizer that divides by its root.
+// An update keeps its own slots above the bound that it states. Another update may write values
+// below it, for example 0 into an accumulator by whose root an optimizer divides.
 void UpdatePlanner::CheckWriters() {
   for (const auto& [name, writers] : writers_) {
     if (writers.stated_least == 0) continue;
@@ -139,7 +140,7 @@ void UpdatePlanner::CheckWriters() {
   }
 }
 
-// Without a look at its gradient such an update has no bound.
+// Without a check of its gradient such an update has no bound.
 void UpdatePlanner::AddCentered(const Node& update) {
   CenteredUpdate centered;
   for (int i = 0; i < static_cast<int>(update.inputs().size()); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the updates of a program write and read, for the gate that looks at it before they run
-// (update_gate.h).
+// Lists what the updates of a program write and read. The update gate (update_gate.h) checks it
+// before they run.
 
 #include "core/backend/bind.h"
 #include "core/backend/cpu/buffers.h"

@@ -1,31 +1,31 @@
-// A kernel for every node and a buffer for every value, before the first step runs.
+// Makes a kernel for every node and a buffer for every value before the first step runs.
 //
-// In: the bound graph, its schedule, the variables. Out: for each phase its kernels, by size of
-// block or by stage, and the sums that run around them; and where all buffers are.
-//   1. Sources get their places: feeds and constants where they are, a read the variable's own
-//      memory, or a copy made at the start of its phase (the prologue, unless it waits for
-//      something) if an update may come before the last look at it.
+// Input: the bound graph, its schedule, the variables. Output: for each phase its kernels, by size
+// of block or by stage, and the sums that run around them; and the locations of all buffers.
+//   1. Sources get buffers: feeds and constants stay where they are; a read uses the variable's own
+//      memory, or a copy made at the start of its phase (the prologue, unless the read waits for
+//      a node) if an update may precede the last use of the read.
 //   2. In the order of the phases, each op's PlanFn is asked for its kernel through a NodeContext,
 //      in a kBlock phase once for each number of rows that a run may have. It sees shapes as the
-//      kernel will (a run's rows), asks for buffers, and may leave a kernel, or a view, or
-//      something derived from an input once a step (a weight in the layout of a convolution).
+//      kernel will (a run's rows), requests buffers, and sets a kernel, or a view, or a value
+//      derived from an input once per step (a weight in the layout of a convolution).
 //   3. Sums over rows and replicas become jobs between the phases (PlanParts,
-//      PlanCrossReplicaSum); where nobody looks at a replica's own sum both are one.
-//   4. Buffers::Place lays the arenas out.
+//      PlanCrossReplicaSum); if no node reads a replica's own sum, both are one job.
+//   4. Buffers::Place lays out the arenas.
 //
 //   y = Identity(w), w += 1, y is fetched:
 //
-//     variable w ──▶ copy = read = y ──▶ fetch    y may be the memory of the read, and that of w,
-//          ▲                                      which the update writes before the fetch: the
-//          └─── += 1 (kUpdate)                    read gets a copy. Where only kernels before the
-//                                                 update look at y, w's memory serves all three.
+//     variable w ──▶ copy = read = y ──▶ fetch    y shares the memory of the read, which could be
+//          ▲                                      w's own; but the update writes w before the
+//          └─── += 1 (kUpdate)                    fetch, so the read gets a copy. If only kernels
+//                                                 before the update read y, w's memory serves all.
 //
-// What holds then:
-//   - A kernel that runs allocates nothing, and touches only buffers that it was given.
-//   - A read is what the start of the step (or the update that it waits for) left, whoever looks at
-//     it and through however many views. OpDef::alias tells which ops make them; a PlanFn that
-//     makes one where its record does not say so is refused.
-//   - Every sum runs in the same binary tree over blocks and replicas, however many threads do it.
+// Guarantees:
+//   - A running kernel allocates nothing and touches only the buffers that it was given.
+//   - A read has the value at the start of the step (or after the update that it waits for), for
+//     every reader and through any number of views. OpDef::alias names the ops that make views; a
+//     PlanFn that makes a view without it fails a check.
+//   - Every sum follows the same binary tree over blocks and replicas, for any number of threads.
 
 #include "core/backend/cpu/planner.h"
 
@@ -88,7 +88,7 @@ class Planner {
     return schedule_.nodes[static_cast<size_t>(node.id())];
   }
 
-  // Feeds and constants are read where they are; nothing is copied.
+  // Feeds and constants are read in place; nothing is copied.
   void PlaceSources() {
     for (size_t i = 0; i < bound_.feeds.size(); ++i) {
       buffers_.SetFeed(bound_.feeds[i], static_cast<int>(i));
@@ -118,8 +118,8 @@ class Planner {
     buffers_.TouchPhase(copy, phase);
   }
 
-  // Says whether somebody would find what an update made of the variable where the read was: an
-  // update itself, a fetch, or a node of a later phase, that looks at the read or at a view of it.
+  // Whether a reader would find the updated variable in the memory of the read: an update itself, a
+  // fetch, or a node of a later phase that uses the read or a view of it.
   bool IsOverwritten(Node& read) {
     const int first = FirstUpdateAfter(read);
     if (first == -1) return false;
@@ -145,7 +145,7 @@ class Planner {
     return first;
   }
 
-  // The value, its views, and views of those: all that may stand in its memory.
+  // The value, its views, and views of these: all values that may share its memory.
   std::set<Value> WithViews(const Value& value) {
     std::set<Value> views;
     std::vector<Value> found = {value};
@@ -187,8 +187,8 @@ class Planner {
     return buffers_.Readers(value) > unrounded;
   }
 
-  // The kSum result whose parts a sum over replicas may add itself, since nobody else looks at it;
-  // or an invalid Value.
+  // The kSum result whose parts a sum over replicas may add itself because it is the only reader;
+  // otherwise an invalid Value.
   Value OnlySummed(Value value) const {
     if (buffers_.Readers(value) != 1) return {};
     if (ReadsUnroundedPart(*value.node)) return OnlySummed(value.node->input(0));
@@ -213,18 +213,18 @@ class Planner {
   std::set<Value> fetched_;
   std::map<std::pair<int, std::string>, Buffer> derived_;   // by input buffer and key
   std::map<Value, Buffer> run_parts_;                       // of sums over rows
-  std::map<const Node*, Buffer> row_counts_;                // of nodes that fill rows up
+  std::map<const Node*, Buffer> row_counts_;                // of row-filling nodes
   std::map<const Node*, std::vector<size_t>> whole_after_;  // SumJob::whole_after
 };
 
-// So many of the rows that a node has filled up (NodeSchedule::filled_by) are computed where there
-// are more than `least` and at most `most`.
+// A variant of a kernel for filled rows (NodeSchedule::filled_by): it computes `most` rows, and
+// runs if more than `least` and at most `most` rows are filled.
 struct FilledRows {
   int64_t least = 0;
   int64_t most = 0;
 };
 
-// For as many numbers of rows as there may be: eighths of all.
+// The variants for all possible numbers of rows, in eighths of the maximum.
 std::vector<FilledRows> FilledParts(int64_t rows) {
   constexpr int64_t kParts = 8;
   std::vector<FilledRows> parts;
@@ -236,8 +236,7 @@ std::vector<FilledRows> FilledParts(int64_t rows) {
   return parts;
 }
 
-// A PlanFn sees its node through this: one node, in one variant of a block, or for one part of the
-// rows that are filled up.
+// The PlanContext of one node, in one variant of a block or for one variant of filled rows.
 class NodeContext final : public PlanContext {
  public:
   NodeContext(Planner& planner, Node& node, int phase, size_t variant,
@@ -281,7 +280,7 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] Buffer Input(int i) override {
     return planner_.buffers_.Use(node_.input(i), plan_.cut_inputs[static_cast<size_t>(i)]);
   }
-  // A sum over rows is written as parts, one a block, which RunSums adds up.
+  // A sum over rows is written as one part per block; RunSums adds them.
   [[nodiscard]] Buffer Output(int i) override {
     const Value value{&node_, i};
     if (plan_.rows == Rows::kSum) return planner_.PartOfRun(value, phase_);
@@ -293,28 +292,29 @@ class NodeContext final : public PlanContext {
   [[nodiscard]] Buffer RowCount() override {
     return planner_.row_counts_[&node_] = Scratch(sizeof(int64_t));
   }
-  // A part is its block's own, and rows of a whole tensor lie elsewhere than a block's: neither can
-  // stand in its input's memory.
+  // A part belongs to its block, and the rows of a whole tensor are not where a block's rows are:
+  // neither can share its input's memory.
   void AllowInPlace(int output, int input) override {
     if (plan_.rows == Rows::kSum) return;
     if (OutputIsCut() && !plan_.cut_inputs[static_cast<size_t>(input)]) return;
     planner_.buffers_.ShareIfLastUse(Value{&node_, output}, node_, input);
   }
   void Alias(int output, int input) override {
-    Check(plan_.rows != Rows::kSum, "a sum over rows is no view");
+    Check(plan_.rows != Rows::kSum, "a sum over rows cannot be a view");
     Check(node_.op().alias && output == 0 && input == 0,
-          "{} '{}' is a view; its record does not say so", node_.type(), node_.name());
+          "{} '{}' makes a view, but its OpDef has no alias", node_.type(), node_.name());
     planner_.buffers_.Merge(Value{&node_, output}, node_.input(input));
   }
-  // Finds the earliest place where the input is there: its own phase if that is earlier than the
-  // node's, so that all blocks and all nodes that pass the key share one result; else before the
-  // node's own kernel, for this phase and variant alone.
+  // Computes the value as early as possible: in the input's phase if that precedes the node's, so
+  // that all blocks and all nodes with the same key share one result; otherwise before the node's
+  // own kernel, only for this phase and variant.
   Buffer Derived(int input, const std::string& key, size_t bytes,
                  const std::function<Kernel(Buffer, Buffer)>& make) override {
     const Node& source = *node_.input(input).node;
     const NodeSchedule& there = planner_.At(source);
     const Buffer in = planner_.buffers_.Use(node_.input(input), false);
-    // A feed differs by replica, so what is derived from it is computed where it is used.
+    // A feed differs by replica, so values derived from it are computed in the phase that uses
+    // them.
     const bool here = there.phase == phase_ || source.op().source == ValueSource::kFeed;
     const bool by_block = there.result_level == Level::kBlock;
     const std::string full_key =
@@ -378,7 +378,7 @@ class NodeContext final : public PlanContext {
     return shape;
   }
 
-  // A kernel that runs `kernel` and writes down when.
+  // A kernel that runs `kernel` and records the times.
   template <class Fn>
   [[nodiscard]] Fn Traced(Fn kernel) const {
     return [kernel = std::move(kernel), trace = planner_.options_.trace, name = node_.name(),
@@ -389,8 +389,8 @@ class NodeContext final : public PlanContext {
     };
   }
 
-  // A host op's kernel runs alone: the strings that it makes go into one list. The cost counts
-  // elements that are read and written.
+  // A host op's kernel does not run beside others, because its strings go into one list. The cost
+  // counts elements that are read and written.
   [[nodiscard]] Work WorkOf(Kernel kernel) const {
     Work work{.kernel = std::move(kernel), .alone = node_.op().host};
     if (filled_) {
@@ -429,8 +429,7 @@ void Planner::PlanNode(Node& node, int phase) {
     return;
   }
   if (node.op().cpu == nullptr) {
-    throw Error(Code::kUsage,
-                fmt::format("{} '{}' does not run on the CPU", node.type(), node.name()))
+    throw Error(Code::kUsage, fmt::format("{} '{}' has no CPU kernel", node.type(), node.name()))
         .At(node.origin());
   }
   if (GivesNoElements(node) && At(node).rows != Rows::kSum) return;
@@ -449,7 +448,7 @@ void Planner::PlanNode(Node& node, int phase) {
   if (At(node).rows == Rows::kSum) PlanParts(node, phase);
 }
 
-// The indices are there when the phase begins: the node waits for them (ScheduleOptions::asks).
+// The indices are known when the phase begins: the node waits for them (ScheduleOptions::asks).
 void Planner::PlanFetch(const Node& node, int phase) {
   const Value indices = node.input(1);
   plan_.phases[static_cast<size_t>(phase)].fetches.jobs.push_back(
@@ -460,15 +459,15 @@ void Planner::PlanFetch(const Node& node, int phase) {
        .is_shared = At(node).level == Level::kGlobal});
 }
 
-// The rows of a phase are asked for when the numbers of all are there, and what is written before
-// it.
+// The questions of a phase are sent once all its row numbers are known and all earlier writes are
+// done.
 void Planner::PlanQuestions() {
   std::vector<size_t> asked(plan_.phases.size(), 0);
   for (size_t p = 0; p < plan_.phases.size(); ++p) {
     for (const Node* const node : schedule_.phases[p].nodes) {
       if (!variables_.AsksForRows(*node)) continue;
       const Node& indices = *node->input(1).node;
-      // Of a read that is overwritten the prologue makes a copy.
+      // The prologue copies a read that is overwritten.
       const int known =
           std::max(At(indices).phase, indices.op().source == ValueSource::kRead ? 0 : -1);
       asked[p] = std::max(asked[p], static_cast<size_t>(known + 1));
@@ -482,8 +481,7 @@ void Planner::PlanQuestions() {
   }
 }
 
-// Where a kernel writes what a run adds to its block's part: the part itself, if a block is one
-// run.
+// The buffer for a run's contribution to its block's part; the part itself if a block is one run.
 Buffer Planner::PartOfRun(const Value& value, int phase) {
   if (schedule_.phases[static_cast<size_t>(phase)].run_rows == schedule_.block_rows) {
     return buffers_.Part(value);
@@ -495,7 +493,7 @@ Buffer Planner::PartOfRun(const Value& value, int phase) {
   return run_parts_[value] = buffers_.Scratch(bytes, Level::kBlock, phase, *value.node);
 }
 
-// The runs of a block add to its part in their order.
+// The runs of a block are added to its part in order.
 void Planner::PlanRuns(const Value& value, int phase) {
   const Buffer run = PartOfRun(value, phase);
   const Buffer part = buffers_.Part(value);
@@ -513,9 +511,8 @@ void Planner::PlanRuns(const Value& value, int phase) {
   for (auto& kernels : plan_.phases[static_cast<size_t>(phase)].kernels) kernels.push_back(add);
 }
 
-// Adds the jobs behind a kBlock phase: parts are added over the blocks, and where the value is
-// bfloat16 and somebody wants it so, the float sum is rounded once at the end. With a single block
-// the part is the sum.
+// Adds the jobs after a kBlock phase: they add the parts over the blocks, and round the float sum
+// once at the end if a node reads the value as bfloat16. With a single block the part is the sum.
 void Planner::PlanParts(Node& node, int phase) {
   PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
   for (int i = 0; i < node.outputs(); ++i) {
@@ -568,18 +565,18 @@ void Planner::PlanCrossReplicaSum(Node& node, int phase) {
   }
   PhasePlan& target = plan_.phases[static_cast<size_t>(phase)];
   Check(source.result_level == Level::kReplica || source.phase < phase,
-        "'{}' sums what its own phase computes", node.name());
+        "'{}' sums a value that its own phase computes", node.name());
   buffers_.TouchPhase(job.out, phase);
   target.sums.push_back(job);
 }
 
-// As sums, these run before the kernels of their phase.
+// Like sums, gathers run before the kernels of their phase.
 void Planner::PlanGatherRows(Node& node, int phase) {
   const auto gathered = [&](int i) {
     const Value input = node.input(i);
     const NodeSchedule& source = At(*input.node);
     Check(source.result_level == Level::kReplica || source.phase < phase,
-          "'{}' gathers what its own phase computes", node.name());
+          "'{}' gathers rows that its own phase computes", node.name());
     const Buffer out = buffers_.Use(node.output(i), false);
     buffers_.TouchPhase(out, phase);
     const size_t bytes = static_cast<size_t>(input.shape().elements()) * SizeOf(input.dtype());

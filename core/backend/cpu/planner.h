@@ -1,5 +1,5 @@
 #pragma once
-// Third step of compiling for the CPU: every node gets a kernel and every buffer a place, before
+// Third step of compiling for the CPU: gives every node a kernel and every buffer an address before
 // the first step runs.
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace tpuest {
 
-// The memory that a buffer id may stand in; the numbers are indices into Task::bases.
+// The memory that a buffer may be in. The values are indices into Task::bases.
 enum Base : int {
   kAbsolute = 0,  // offset is an address: constants, variables
   kGlobalArena = 1,
@@ -24,7 +24,7 @@ enum Base : int {
   kBlockArena = 3,
   kParts = 4,     // of the block at hand
   kSums = 5,      // kParts of the replica's first block, where the parts are added
-  kFirstFeed = 6  // one each
+  kFirstFeed = 6  // one base per feed
 };
 
 // Adds arrays in the fixed binary tree: over the blocks of a replica, over replicas, or both.
@@ -35,30 +35,32 @@ struct SumJob {
   DType dtype = DType::kFloat;
   bool over_blocks = false;
   bool over_replicas = false;
-  // Of a sum over replicas whose terms a kBlock phase makes: that phase, and by variant how many of
-  // its kernels have run when a block's term is whole. -1: they are there when it is over.
+  // For a sum over replicas whose terms a kBlock phase computes: that phase, and per variant the
+  // number of kernels after which a block's term is complete. -1: the terms are complete at the end
+  // of the phase.
   int block_phase = -1;
   std::vector<size_t> whole_after = {};
 };
 
 struct PhasePlan {
   Level level = Level::kGlobal;
-  PhaseFetches fetches;  // before all else
-  // kBlock: after the kernels; kGlobal: before them, in the order in which their terms are whole.
+  PhaseFetches fetches;  // done first
+  // kBlock: after the kernels; kGlobal: before them, in the order in which their terms are
+  // complete.
   std::vector<SumJob> sums;
   std::vector<GatherJob> gathers;  // kGlobal: before the kernels
-  // kBlock: [variant][i], a variant for each number of rows that a run may have.
+  // kBlock: [variant][i], one variant per number of rows that a run may have.
   std::vector<int64_t> variant_rows;
   std::vector<std::vector<Kernel>> kernels;
   StagedWork work;                 // the other levels
-  std::vector<Kernel> after_sums;  // kBlock: once a replica, when its parts are added
+  std::vector<Kernel> after_sums;  // kBlock: once per replica, after its parts are added
 };
-// Whether variables are written in it.
+// Whether the phase writes variables.
 [[nodiscard]] inline bool IsOfUpdates(const PhasePlan& phase) {
   return phase.level >= Level::kRowUpdate;
 }
 
-// A variable that updates write, with the bounds within which UpdateGate is sure.
+// A variable that updates write, with the bounds within which no update can overflow (UpdateGate).
 struct WrittenVariable {
   std::string name;
   void* memory = nullptr;
@@ -68,7 +70,8 @@ struct WrittenVariable {
   double most = 0;
 };
 
-// A tensor that an update takes, with the bounds within which UpdateGate is sure.
+// A tensor that an update reads, with the bounds within which the update cannot overflow
+// (UpdateGate).
 struct UpdateInput {
   Buffer buffer;
   DType dtype = DType::kFloat;
@@ -78,14 +81,14 @@ struct UpdateInput {
 };
 
 // A centered RMSProp, which divides by sqrt(ms - mg^2 + epsilon) of its next ms and mg: UpdateGate
-// looks at what stands below the root.
+// checks the radicand.
 struct CenteredUpdate {
   const void* ms = nullptr;
   const void* mg = nullptr;
   Buffer grad;
   Buffer rho;
   Buffer epsilon;
-  Buffer indices;  // id -1: the gradient is of every row
+  Buffer indices;  // id -1: the gradient covers every row
   DType dtype = DType::kFloat;
   DType index_dtype = DType::kInt64;
   int64_t variable_rows = 1;
@@ -95,10 +98,11 @@ struct CenteredUpdate {
 
 struct CpuPlan {
   std::vector<PhasePlan> phases;
-  // The weights of those that updates write, each once, in the order of the graph.
+  // The weights of the tables that updates write, without duplicates, in graph order.
   std::vector<const RowColumn*> tables;
-  bool shares_tables = false;  // with other processes (row_owners.h): one of these at least
-  bool counts_rows = false;    // of tables
+  bool shares_tables =
+      false;  // at least one of `tables` is shared with other processes (row_owners.h)
+  bool counts_rows = false;  // at least one table counts its rows
   std::vector<Task::Location> locations;
   size_t global_bytes = 0;
   size_t replica_bytes = 0;  // of each replica
@@ -107,15 +111,15 @@ struct CpuPlan {
   size_t constant_bytes = 0;
   std::vector<Buffer> fetches;
   Buffer guard;
-  // Of a program with a guard: what its updates write, in the order of the graph, and read.
+  // For a program with a guard: what its updates write, in graph order, and read.
   std::vector<WrittenVariable> written;
   std::vector<UpdateInput> update_inputs;
   std::vector<CenteredUpdate> centered;
-  bool updates_are_bounded = true;  // false: within the bounds an update may overflow all the same
+  bool updates_are_bounded = true;  // false: an update may overflow even within the bounds
 };
 
-// Variables that are not in the store yet are added to it, as zeros; the plan holds their
-// addresses. Error kUsage, with the node's place, for an op without a CPU kernel.
+// Adds variables that are missing in the store, as zeros; the plan holds the variables' addresses.
+// Throws kUsage, with the node's place, for an op without a CPU kernel.
 [[nodiscard]] CpuPlan PlanProgram(const BoundGraph& bound, const Schedule& schedule,
                                   const CompileOptions& options, VariableStore& variables);
 

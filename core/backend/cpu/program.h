@@ -7,8 +7,8 @@
 
 namespace tpuest {
 
-// Its Program::Run draws random numbers for the step that the variable "global_step" (0 if there is
-// none) holds when the step starts.
+// Program::Run seeds random ops with the value of the variable "global_step" at the start of a step
+// (0 if there is no such variable).
 [[nodiscard]] std::unique_ptr<Backend> MakeCpuBackend();
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// The variables of a program, by the nodes that are their handles.
+// The variables of a program, found by their handle nodes.
 
 #include <string>
 
@@ -14,12 +14,12 @@ class ProgramVariables {
   // Keeps a reference to the store.
   explicit ProgramVariables(VariableStore& store) : store_(store) {}
 
-  // nullptr: it is not kept by rows.
+  // The table of a variable; nullptr if it is not kept by rows.
   [[nodiscard]] const RowColumn* RowsOf(const Node& handle) const { return RowsOf(NameOf(handle)); }
   [[nodiscard]] const RowColumn* RowsOf(const std::string& name) const {
     return store_.tables().Find(name);
   }
-  // A lookup that needs rows which other processes own (row_owners.h), or would in a group.
+  // Whether a lookup needs rows of other processes (row_owners.h), or would in a group.
   [[nodiscard]] bool AsksForRows(const Node& node) const {
     const RowColumn* const rows = RowsLookedUp(node);
     return rows != nullptr && rows->table->owners() != nullptr;
@@ -28,21 +28,22 @@ class ProgramVariables {
   [[nodiscard]] bool UpdatesRows(const Node& node) const {
     return node.op().writes_rows && RowsOf(*node.input(0).node) != nullptr;
   }
-  // nullptr: its updates are not counted.
+  // The tracking of the variable's updates; nullptr if they are not tracked.
   [[nodiscard]] const RowWatch* WatchOf(const Node& handle) const {
     return store_.tables().FindWatch(NameOf(handle));
   }
-  // One that nobody set is zeros. The address is good for the life of the program: the store keeps
-  // it unless shape or dtype change, and a program of another shape is another program.
+  // The variable's memory; zeros if it was never set. The address is valid for the life of the
+  // program: the store keeps it unless shape or dtype change, which needs another program.
   [[nodiscard]] void* MemoryOf(const Node& handle) const {
     const std::string& name = NameOf(handle);
-    Check(RowsOf(handle) == nullptr, "{} is kept by rows, and an op takes the whole of it", name);
+    Check(RowsOf(handle) == nullptr, "{} is kept by rows, but an op reads it whole", name);
     if (!store_.Has(name)) {
       store_.Set(name, Tensor(handle.Attr<DType>("dtype"), handle.Attr<Shape>("shape")));
     }
     const Tensor& tensor = store_.Get(name);
-    Check(tensor.shape() == handle.Attr<Shape>("shape"), "variable {} is {}, its graph says {}",
-          name, tensor.shape().Text(), handle.Attr<Shape>("shape").Text());
+    Check(tensor.shape() == handle.Attr<Shape>("shape"),
+          "variable {} is {} in the store, {} in the graph", name, tensor.shape().Text(),
+          handle.Attr<Shape>("shape").Text());
     return const_cast<void*>(tensor.raw());
   }
 

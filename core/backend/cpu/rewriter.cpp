@@ -14,8 +14,8 @@ GraphRewriter::GraphRewriter(BoundGraph bound)
   FindReaders();
 }
 
-// Only what is needed counts as a reader: a gradient that nobody asked for must not keep a pattern
-// apart. A node with control edges stays by itself: somebody waits for it, or it waits.
+// Only needed nodes count as readers: an unused gradient must not prevent a fusion. A node with
+// control edges is not fused: another node waits for it, or it waits.
 void GraphRewriter::FindReaders() {
   std::vector<Value> ends = bound_.fetches;
   if (bound_.guard.valid()) ends.push_back(bound_.guard);
@@ -83,7 +83,7 @@ Value GraphRewriter::At(Value old) {
   return mapped_.At(old);
 }
 
-// Emits the node after all that it needs, if it is not there yet.
+// Emits the node after the nodes that it needs, unless it is already emitted.
 void GraphRewriter::Emit(const Node& node) {
   if (mapped_[node] != nullptr) return;
   const auto with = with_.find(&node);
@@ -110,7 +110,7 @@ void GraphRewriter::Map(const Node& old, int output, Value value) {
   mapped_[{const_cast<Node*>(&old), output}] = value;
 }
 
-// Feeds, fetches and shape_sources are told of the new graph's values.
+// Maps feeds, fetches and shape_sources to values of the new graph.
 void GraphRewriter::Finish() {
   for (const Value& feed : bound_.feeds) fused_.feeds.push_back(mapped_.At(feed));
   for (const Value& fetch : bound_.fetches) fused_.fetches.push_back(mapped_.At(fetch));

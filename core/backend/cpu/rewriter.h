@@ -1,5 +1,5 @@
 #pragma once
-// What the fusions of a bound graph are written with.
+// The tool with which fusions rewrite a bound graph.
 
 #include <functional>
 #include <initializer_list>
@@ -17,11 +17,12 @@ namespace tpuest {
   return node != nullptr && node->type() == type;
 }
 
-// Two walks over the graph. The first, which is the fusion's own, finds patterns: Fuse() notes the
-// last node of each with the function that emits it, and the nodes that go with it. The second
-// (Rewritten) copies the graph, node by node with what it needs first, and calls that function
-// where a pattern ends; without a pattern the graph stays as it is. A node is in at most one
-// pattern, and only if nothing outside of it can tell that it is gone (IsFree, ReadersOf).
+// A rewrite walks the graph twice. In the first walk, which the fusion does itself, it finds
+// patterns: Fuse() records the last node of each, the function that emits it, and its other nodes.
+// The second walk (Rewritten) copies the graph, each node after the nodes that it needs, and calls
+// that function at the end of a pattern; without patterns the graph stays as it is. A node belongs
+// to at most one pattern, and only if no node outside of the pattern can notice its absence
+// (IsFree, ReadersOf).
 class GraphRewriter {
  public:
   explicit GraphRewriter(BoundGraph bound);
@@ -34,32 +35,33 @@ class GraphRewriter {
 
   [[nodiscard]] const Graph& graph() const { return *bound_.graph; }
 
-  // ---- What may be fused
+  // ---- which nodes may be fused
 
-  // True if the node runs only for its outputs, and stands in no fusion yet.
+  // True if the node runs only for its outputs and is in no pattern yet.
   [[nodiscard]] bool IsFree(const Node& node) const;
-  // The same where what is computed again (core/graph/recompute.h) may wait for the node: a
-  // gradient is fused all the same, if what it is fused with does not read what waits.
+  // The same, but recomputed nodes (core/graph/recompute.h) may wait for the node: a gradient can
+  // still be fused if the rest of the pattern does not read the nodes that wait.
   [[nodiscard]] bool IsFreeGradient(const Node& node) const;
-  // The value that this one is computed again or stands in for, or the value itself.
+  // The original of a recomputed or substituted value, or the value itself.
   [[nodiscard]] Value FirstOf(const Value& value) const;
-  // Nodes that read the value, each as often as it does; {nullptr} too if it must stay.
+  // The nodes that read the value, once per use; also {nullptr} if the value must stay.
   [[nodiscard]] std::vector<const Node*> ReadersOf(Value value) const;
   // The only reader of the node's first output, or nullptr.
   [[nodiscard]] const Node* OnlyReader(const Node& node) const;
-  // The nodes `parts` are emitted where `whole` is, by `rule`.
+  // Emits the nodes `parts` at the position of `whole`, by `rule`.
   void Fuse(const Node& whole, Rule rule, std::initializer_list<const Node*> parts);
 
-  // ---- The new graph
+  // ---- the new graph
 
   BoundGraph Rewritten();
-  // The value in the new graph; what computes it is emitted first.
+  // The value in the new graph. Emits the nodes that compute it first.
   Value At(Value old);
   void Emit(const Node& node);
-  // A node in the place and under the name of an old one.
+  // Adds a node with the name and position of an old one.
   Node* Add(const Node& old, std::string_view type, std::vector<Value> inputs, Attrs attrs);
   void Map(const Node& old, int output, Value value);
-  // Maps a value that was fused away to one of as many rows: shape_sources asks no more of it.
+  // Maps a value that was fused away to one with as many rows, which is all that shape_sources
+  // needs.
   void MapVanished(const Node& old, Value value) { Map(old, 0, value); }
 
  private:
@@ -72,7 +74,7 @@ class GraphRewriter {
   ValueMap<std::vector<const Node*>> readers_;
   std::set<Value> kept_;
   std::set<const Node*> ordered_;  // targets, and nodes with control edges
-  std::set<const Node*> awaited_;  // nodes that only recomputations wait for, or they, too
+  std::set<const Node*> awaited_;  // nodes for which only recomputed nodes wait, and those nodes
   std::map<const Node*, Rule> rules_;
   std::map<const Node*, const Node*> with_;
   GraphMap mapped_;

@@ -12,7 +12,7 @@ namespace tpuest {
 namespace {
 
 constexpr size_t kSharedAlignment = 64;  // bytes, of a sum's partial sums
-// Smaller sums would leave in one bucket, which is whole with the last of them.
+// Smaller sums fit into one bucket, which is complete only with the last of them.
 constexpr int64_t kLeastOffered = int64_t{1} << 19;  // elements
 
 }  // namespace
@@ -49,8 +49,8 @@ SharedSums::SharedSums(const CpuPlan& plan, Collective& collective, SumTerms ter
   for (const PhasePlan& phase : plan_.phases) phases_.push_back(SumsOf(phase));
 }
 
-// Each partial sum begins at a multiple of kSharedAlignment; behind them stands the sum where it is
-// rounded at the end.
+// Each partial sum begins at a multiple of kSharedAlignment. A sum that is rounded at the end
+// follows them.
 size_t SharedSums::BytesOf(const SumJob& sum) const {
   if (!sum.over_replicas) return 0;
   const bool is_rounded = AddedIn(sum.dtype) != sum.dtype;
@@ -100,7 +100,7 @@ void SharedSums::BeginOffers() {
   whole_blocks_.assign(offers_->whole_after.size(), 0);
 }
 
-// After each kernel that makes terms whole the block counts for them.
+// Counts the block for each sum after the kernel that completes its term.
 void SharedSums::RunAndOffer(size_t variant, const Task& task) {
   const std::vector<Kernel>& kernels = plan_.phases[offers_->block_phase].kernels[variant];
   const auto& whole_after = offers_->whole_after;
@@ -115,8 +115,8 @@ void SharedSums::RunAndOffer(size_t variant, const Task& task) {
   for (; done < kernels.size(); ++done) kernels[done](task);
 }
 
-// The terms of sums first to end - 1 are whole in one more block. One thread at a time adds and
-// offers what is whole in all; it looks again before it leaves.
+// Notes that the terms of sums first to end - 1 are complete in one more block. One thread at a
+// time adds and offers the sums that are complete in all blocks; it checks again before it returns.
 void SharedSums::CountBlock(size_t first, size_t end) {
   const int64_t all = int64_t{terms_.here.count} * terms_.blocks;
   const auto is_next_whole = [&] {

@@ -1,14 +1,14 @@
 #pragma once
-// The sums over replicas of a program whose replicas are spread over several processes. This one
-// adds the terms of its own; a Collective adds the rest. Where a kBlock phase makes them, the
-// partial sums leave as soon as they are whole, while its later kernels run:
+// The sums over replicas of a program whose replicas are spread over several processes. This
+// process adds its own terms; a Collective adds the rest. If a kBlock phase computes the terms,
+// partial sums are sent as soon as they are complete, while later kernels still run:
 //
 //   kernels of a block   [ conv2 grad ][ conv1 grad ][ ... ]
-//   whole after              dense         conv2        conv1     in all blocks of all replicas
+//   complete after           dense         conv2        conv1     in all blocks of all replicas
 //   offered                  dense ------> conv2 -----> conv1 --> Collective::Sum
 //
-// Blocks pass their kernels in one order, so the sums become whole in one order: everywhere the
-// same, that of PhasePlan::sums.
+// All blocks run their kernels in one order, so the sums are completed in one order, the same in
+// every process: that of PhasePlan::sums.
 
 #include <cstdint>
 #include <functional>
@@ -23,28 +23,29 @@
 
 namespace tpuest {
 
-// Brings sums into the order in which their terms are whole: those of later layers' weights come
-// before those of earlier ones, and behind all those that no kBlock phase makes.
+// Sorts sums by the order in which their terms are complete: later layers' weights before those of
+// earlier layers, then the sums that no kBlock phase computes.
 void OrderByWhole(std::vector<SumJob>& sums);
 
-// Whether a phase needs what other processes have summed or gathered.
+// Whether a phase needs sums or rows of other processes.
 [[nodiscard]] bool AsksOthers(const PhasePlan& phase);
 
-// Where the terms of a program's sums are. Replicas are counted from this process's first one.
+// The addresses of the terms of a program's sums. Replicas are counted from this process's first
+// one.
 struct SumTerms {
   ReplicaRange here;
-  int blocks = 1;  // of a replica
+  int blocks = 1;  // per replica
   std::function<const void*(Buffer buffer, int replica, int block)> at;
 };
 
-// Adds elements begin to end - 1 of the blocks of replicas first to first + count - 1, in place in
-// each one's first block.
+// Adds elements [begin, end) over the blocks of replicas first to first + count - 1, into each
+// replica's first block.
 void AddBlocks(const SumTerms& terms, const SumJob& sum, int first, int count, int64_t begin,
                int64_t end);
 
 class SharedSums {
  public:
-  // All but the terms outlive it.
+  // `plan` and `collective` outlive this object.
   SharedSums(const CpuPlan& plan, Collective& collective, SumTerms terms);
 
   // ---- while a kBlock phase runs
@@ -55,22 +56,22 @@ class SharedSums {
   // Runs the kernels of a block's last rows, on any thread.
   void RunAndOffer(size_t variant, const Task& task);
 
-  // ---- the sums of a phase
-  // How many of the first ones need no AddPart: they were offered.
+  // ---- the sums of a phase The number of first sums that need no AddPart because they were
+  // offered.
   [[nodiscard]] size_t Offered(size_t phase) const {
     return offers_ && offers_->sum_phase == phase ? offered_ : 0;
   }
-  // The partial sums of each, which are added one by one.
+  // The number of partial sums per sum.
   [[nodiscard]] int parts() const { return static_cast<int>(collective_.parts().size()); }
   void AddPart(size_t phase, const SumJob& sum, int part, int64_t begin, int64_t end) const;
-  // All parts are added, and leave for the others.
+  // Sends the partial sums to the peers; all parts are added.
   void Give(size_t phase) const;
-  // Gives every sum its value.
+  // Stores the value of every sum.
   void Finish(size_t phase);
 
  private:
-  // Whose partial sums leave early: the first ones of sum_phase, the next that asks anything of the
-  // other processes.
+  // The sums whose partial sums are sent early: the first ones of sum_phase, which is the next
+  // phase that exchanges data with other processes.
   struct Offers {
     size_t block_phase = 0;
     size_t sum_phase = 0;
@@ -93,7 +94,7 @@ class SharedSums {
   std::unique_ptr<Arena> memory_;  // of the partial sums of one phase
   std::vector<PhaseSums> phases_;
   const std::optional<Offers> offers_;
-  std::mutex mutex_;                   // of what follows
+  std::mutex mutex_;                   // guards whole_blocks_ and the members after it
   std::vector<int64_t> whole_blocks_;  // by sum
   size_t offered_ = 0;
   bool is_offering_ = false;

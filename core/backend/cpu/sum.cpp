@@ -10,7 +10,7 @@ namespace tpuest {
 namespace {
 
 constexpr int64_t kChunk = 2048;  // elements that stay in the first cache while the tree is walked
-// Each level halves the count, so this is enough for 2^24 arrays; a level keeps one chunk on the
+// Each level halves the count, so 24 levels suffice for 2^24 arrays. A level keeps one chunk on the
 // stack.
 constexpr int kMaxDepth = 24;
 
@@ -32,8 +32,8 @@ class ChunkTree {
       : array_(array), begin_(begin), size_(size) {}
 
   // to[0..size) = sum of arrays first .. first + count - 1. Left is the largest power of two below
-  // count, which is the tree of core/sharding/tree.h. The function is not inlined into itself: the
-  // compiler would do so to some depth, and be at it for a quarter of a minute.
+  // count, which is the tree of core/sharding/tree.h. Not inlined: the compiler would inline it
+  // into itself to some depth, which takes 15 s.
   [[gnu::noinline]] void Add(int first, int count, Sum* to, int depth) {
     Check(depth < kMaxDepth);
     if (count == 1) {

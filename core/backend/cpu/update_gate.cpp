@@ -18,10 +18,10 @@ namespace {
 constexpr int64_t kLookElements = 1 << 15;
 
 constexpr double kLeastVariance = 1e-20;
-constexpr double kLeastPartOfMs = 1e-6;  // far more than what is rounded
+constexpr double kLeastPartOfMs = 1e-6;  // far above the rounding error
 
-// As integers the bits of floats without their sign have the floats' order, with infinity and NaN
-// behind all numbers: the loop has no branch, and a compiler makes vectors of it.
+// Read as integers, the bits of floats without their sign have the floats' order, with infinity and
+// NaN above all numbers. The loop therefore has no branch and vectorizes.
 template <class T, class Bits>
 bool IsWithin(const T* values, int64_t n, double least, double most) {
   constexpr Bits kSign = Bits(1) << (sizeof(Bits) * 8 - 1);
@@ -48,7 +48,7 @@ bool IsWithin(DType dtype, const void* memory, int64_t begin, int64_t end, doubl
   return IsWithin<float, uint32_t>(values, end - begin, least, most);
 }
 
-// Rarely asked, of the small kinds of floats too.
+// Rarely called; also handles the small float types.
 bool IsFinite(const WrittenVariable& variable) {
   if (!IsFloating(variable.dtype)) return true;
   if (variable.dtype == DType::kFloat || variable.dtype == DType::kDouble) {
@@ -79,7 +79,7 @@ bool RowsHaveVariance(const CenteredUpdate& update, const std::function<const vo
   }
   const auto* const indices = static_cast<const Index*>(at(update.indices));
   for (int64_t i = begin; i < end; ++i) {
-    if (indices[i] < 0) continue;  // no row
+    if (indices[i] < 0) continue;  // padding
     const int64_t from = static_cast<int64_t>(indices[i]) * update.width;
     const T* const of_row = grad + (i - begin) * update.width;
     if (!HasVariance(mg + from, ms + from, of_row, update.width, rates, bounds)) return false;
@@ -98,8 +98,8 @@ bool RowsHaveVariance(const CenteredUpdate& update, const std::function<const vo
               : RowsHaveVariance<float, int32_t>(update, at, begin, end);
 }
 
-// Whether the n indices number some of `rows` rows, none of them twice; -1 is no row. `seen` has a
-// place for each row, and is all false before and after.
+// Whether the n indices are unique and less than `rows`; -1 is padding. `seen` has an entry per
+// row, all false before and after the call.
 template <class Index>
 bool NumberRowsOnce(const Index* indices, int64_t n, int64_t rows, std::vector<bool>& seen) {
   int64_t looked_at = 0;
@@ -143,7 +143,7 @@ void UpdateGate::EndRun() {
   }
 }
 
-// Small tensors are not worth waking the team for.
+// For small tensors waking the team does not pay.
 bool UpdateGate::All(size_t parts, int64_t elements, const std::function<bool(size_t)>& holds) {
   std::atomic<bool> all = true;
   const auto look = [&](int i, int /*thread*/) {
@@ -229,8 +229,8 @@ void UpdateGate::BeforeRowUpdates() {
   for (const RowColumn* const rows : plan_.tables) rows->table->Note();
 }
 
-// In one message what each process has found: whether its guard holds, whether it keeps, and the
-// table.
+// Each process sends one message: whether its guard holds, whether it copies values, and its first
+// non-finite table.
 UpdateGate::Found UpdateGate::BeforeUpdates(const std::function<const void*(Buffer)>& at,
                                             bool guard_holds) {
   keeps_ = !VariablesAreWithin();
@@ -276,7 +276,7 @@ std::string UpdateGate::AfterUpdates() {
   return bad;
 }
 
-// Each process sees what it has written: the first that has something tells.
+// Each process checks the rows that it wrote; the first non-empty result is used.
 std::string UpdateGate::InAny(const std::string& bad) const {
   if (sharers_ == nullptr) return bad;
   for (const std::string& found : sharers_->GatherInAll(bad)) {

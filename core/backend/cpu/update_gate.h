@@ -1,14 +1,14 @@
 #pragma once
-// Keeps values that are not finite out of variables, though updates write in place.
+// Keeps non-finite values out of variables, although updates write in place.
 //
-// A step whose inputs are small numbers cannot overflow, and to see that a gradient is small takes
-// one look at it, a fraction of what its update costs: the record of each op states the bounds
-// (core/graph/update_bounds.h). Variables are looked at when they were written from outside and
-// every kSureSteps steps; in between they cannot have grown too much.
-// What is kept by rows needs no bound: its table notes what is written over, and looks at what is
-// written, before any other variable is.
-// Where the gate is not sure it keeps a copy of all that is written, looks at the result, and puts
-// the copy back if it is not finite: slower, but any update may do anything.
+// A step whose inputs are small numbers cannot overflow, and checking that a gradient is small
+// costs a fraction of its update: each op's record states the bounds (core/graph/update_bounds.h).
+// Variables are checked after writes from outside and every kSureSteps steps; in between they
+// cannot have grown too much.
+// Variables kept by rows need no bound: the table logs the values that it overwrites and checks the
+// values that it writes, before any other variable is updated.
+// If the bounds do not hold, the gate copies everything that is written, checks the result, and
+// restores the copy if it is not finite: slower, but correct for any update.
 
 #include <functional>
 #include <string>
@@ -21,35 +21,37 @@
 
 namespace tpuest {
 
-// The gate of one program. One thread at a time, but for the team's.
+// The gate of one program. One thread at a time calls it; the team's threads do its checks.
 class UpdateGate {
  public:
-  // All outlive the gate. `collective`: of processes that may share tables, or nullptr; then all of
-  // them keep a step's values, and put them back, or none does.
+  // All arguments outlive the gate. `collective`: connects the processes that may share tables;
+  // either all of them copy a step's values and restore them, or none does. nullptr for a single
+  // process.
   UpdateGate(const CpuPlan& plan, const VariableStore& variables, ThreadTeam& team,
              Collective* collective);
 
-  // To be called before a run of steps: what was written meanwhile is looked at again.
+  // Called before a run of steps. Checks variables that were written since the last run.
   void BeginRun();
-  // To be called before the first update of rows of a step.
+  // Called before the first row update of a step.
   void BeforeRowUpdates();
   // Whether BeforeUpdates asks the other processes, for the guard as well.
   [[nodiscard]] bool asks_others() const { return sharers_ != nullptr; }
   struct Found {
-    bool guard_holds = true;  // in all processes that it asks
+    bool guard_holds = true;  // in all processes that were asked
     std::string not_finite;   // the first table that is not finite, or ""
   };
-  // To be called before the first other one; `at` gives a buffer's memory, `guard_holds` is this
-  // process's own. Where either is not as it has to be, tables are as they were before the step.
+  // Called before the first other update. `at` returns a buffer's memory; `guard_holds` is this
+  // process's result. If a guard does not hold or a table is not finite, restores all tables to
+  // their values before the step.
   [[nodiscard]] Found BeforeUpdates(const std::function<const void*(Buffer)>& at, bool guard_holds);
-  // To be called after the last one: the first variable that is not finite, in which case all are
-  // as they were before the step; else "".
+  // Called after the last update. Returns the first variable that is not finite, after restoring
+  // all variables to their values before the step; otherwise "".
   [[nodiscard]] std::string AfterUpdates();
-  // To be called after a run of steps, when writes are noted.
+  // Called after a run of steps, when writes are noted.
   void EndRun();
 
  private:
-  // Numbers that have to be within a range.
+  // Numbers to check against a range.
   struct Look {
     const void* memory = nullptr;
     DType dtype = DType::kFloat;
@@ -57,15 +59,15 @@ class UpdateGate {
     double least = 0;
     double most = 0;
   };
-  // True if all parts hold, which have so many elements together.
+  // True if `holds` is true for all parts, which have `elements` elements together.
   [[nodiscard]] bool All(size_t parts, int64_t elements, const std::function<bool(size_t)>& holds);
   [[nodiscard]] bool AreWithin(const std::vector<Look>& looks);
   [[nodiscard]] bool VariablesAreWithin();
-  // Whether the update is of rows that there are, of each once; then their next variance is known.
+  // Whether the update's rows exist and are unique; only then is their next variance known.
   [[nodiscard]] bool UpdateRowsOnce(const CenteredUpdate& update,
                                     const std::function<const void*(Buffer)>& at);
   [[nodiscard]] bool RootsAreWithin(const std::function<const void*(Buffer)>& at);
-  // The first that is given in any process that shares tables, or "".
+  // The first non-empty name in any process that shares tables, or "".
   [[nodiscard]] std::string InAny(const std::string& bad) const;
   [[nodiscard]] std::string BadTable() const;
   void Keep();
@@ -77,10 +79,10 @@ class UpdateGate {
   const CpuPlan& plan_;
   const VariableStore& variables_;
   ThreadTeam& team_;
-  Collective* const sharers_;       // of tables; nullptr: there are none
+  Collective* const sharers_;       // processes that share tables; nullptr: none
   std::vector<uint64_t> versions_;  // of the written variables, when the last run ended
-  int64_t sure_steps_ = 0;          // steps for which the variables need no look
-  bool keeps_ = false;              // of the step that runs
+  int64_t sure_steps_ = 0;          // steps for which the variables need no check
+  bool keeps_ = false;              // whether the current step's values are copied
   std::vector<bool> seen_rows_;     // all false between uses
   std::vector<std::vector<char>> kept_;
 };

@@ -1,4 +1,5 @@
-// Operations over axes: sums, products of matrices, rows by number, sums over replicas.
+// Operations over axes: reductions, matrix products, gathers and scatters of rows, sums over
+// replicas.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,8 +30,8 @@ HloValue HloBuilder::Reduce(std::string_view op, const HloValue& x,
             Shape(dims));
 }
 
-// The result's axes are those of dot_general: the batch, then what is left of x, then what is left
-// of y.
+// The result's axes are those of dot_general: the batch axes, then the remaining axes of x, then
+// those of y.
 HloValue HloBuilder::Dot(const HloValue& x, const HloValue& y, const DotAxes& axes) {
   const auto left_over = [](const HloValue& v, const std::vector<int64_t>& batch,
                             const std::vector<int64_t>& contract, std::vector<int64_t>& dims) {
@@ -79,8 +80,8 @@ HloValue HloBuilder::Scatter(std::string_view op, const HloValue& x, const HloVa
 
 namespace {
 
-// The axes of a gather or scatter of whole rows: an index picks on axis 0 of x, and the other axes
-// of x come behind those of the indices.
+// The axes of a gather or scatter of whole rows: an index selects a position on axis 0 of x, and
+// the other axes of x follow those of the indices.
 IndexAxes RowAxes(const HloValue& x, const HloValue& indices) {
   IndexAxes axes{.window = {}, .dropped = {0}, .starts = {0}};
   for (int axis = 1; axis < x.rank(); ++axis) axes.window.push_back(indices.rank() + axis - 1);
@@ -95,7 +96,7 @@ Shape WithOneMore(const Shape& shape) {
 
 }  // namespace
 
-// dynamic_slice takes one start an axis; all but the first are 0.
+// dynamic_slice takes one start per axis; all but the first are 0.
 HloValue HloBuilder::Element(const HloValue& x, const HloValue& index) {
   std::vector<HloValue> operands = {x, index};
   for (int axis = 1; axis < x.rank(); ++axis) operands.push_back(FullLike(index, 0));
@@ -132,8 +133,8 @@ HloValue HloBuilder::ScatterRows(std::string_view op, const HloValue& x, const H
 
 namespace {
 
-// All replicas are one group. Without a channel it is a sum over replicas alone, which each core of
-// a replica makes with its peers; with one it would go over the cores of a replica as well.
+// All replicas form one group. Without a channel id the sum runs over replicas, each core with the
+// same core of all replicas; with one it would also include the cores of a replica.
 std::string AllReplicas(int64_t replicas) {
   std::vector<int64_t> group;
   for (int64_t replica = 0; replica < replicas; ++replica) group.push_back(replica);

@@ -8,7 +8,7 @@ class LoweredProgram final : public Program {
   LoweredProgram(std::vector<Shape> fetches, int64_t stack)
       : fetches_(std::move(fetches)), stack_(stack) {}
   std::vector<StepResult> Run(std::span<const StepFeeds> /*steps*/) override {
-    Check(false, "a program that is lowered alone cannot run");
+    Check(false, "a program that is only lowered cannot run");
     return {};
   }
   [[nodiscard]] MemoryUse memory() const override { return {}; }

@@ -1,6 +1,6 @@
 #pragma once
-// Backend that lowers graphs and goes no further: for modules that are read, or compiled for
-// devices that are not there.
+// A Backend that only lowers graphs: for modules that are inspected, or compiled for devices that
+// this machine does not have.
 
 #include <optional>
 
@@ -8,8 +8,8 @@
 
 namespace tpuest {
 
-// The module that a PJRT plugin is given for this program: a loop where it has targets, else a
-// step.
+// The module that a PJRT plugin compiles for this program: a loop of steps if the program has
+// targets, otherwise a single step.
 [[nodiscard]] LoweredModule LowerProgram(const ProgramSpec& spec, const CompileOptions& options);
 
 class HloBackend final : public Backend {
@@ -18,7 +18,7 @@ class HloBackend final : public Backend {
   [[nodiscard]] std::unique_ptr<Program> Compile(const ProgramSpec& spec,
                                                  const CompileOptions& options,
                                                  VariableStore& variables) override;
-  // The module of the program that was compiled last. Check fails if there is none.
+  // The module of the last compiled program. Check fails if there is none.
   [[nodiscard]] const LoweredModule& module() const;
 
  private:

@@ -15,7 +15,7 @@
 namespace tpuest {
 namespace {
 
-// MLIR's names: a signed integer is "i8", an unsigned one "ui8", and a bool a number of one bit.
+// MLIR's names: "i8" is a signed integer, "ui8" an unsigned one, and a bool is "i1".
 std::string_view ElementOf(DType dtype) {
   switch (dtype) {
     case DType::kFloat:
@@ -47,8 +47,8 @@ std::string_view ElementOf(DType dtype) {
   }
 }
 
-// The nearest whole number that the dtype holds. Comparing comes before casting: a double out of
-// range has no value as an integer in C++.
+// The nearest integer of the dtype. Compares before it casts: in C++ the cast of a double that is
+// out of range is undefined.
 std::string WholeNumberOf(DType dtype, double value) {
   std::string text;
   DispatchDType(dtype, [&]<class T>() {
@@ -66,8 +66,8 @@ std::string WholeNumberOf(DType dtype, double value) {
   return text;
 }
 
-// One number as MLIR reads it back to the bit: 18 digits tell any double apart; NaN and infinities
-// are written as their bits, since MLIR has no word for them.
+// A number as text that MLIR reads back bit by bit: 18 digits identify any double; NaN and
+// infinities are written as their bits because MLIR has no literals for them.
 std::string NumberOf(DType dtype, double value) {
   if (dtype == DType::kBool) return value != 0 ? "true" : "false";
   if (!IsFloating(dtype)) return WholeNumberOf(dtype, value);
@@ -82,7 +82,7 @@ std::string NumberOf(DType dtype, double value) {
   }
 }
 
-// Whole numbers of 64 bits do not pass through double, which holds 53.
+// 64-bit integers do not pass through double, which has only 53 bits.
 std::string ElementText(const Tensor& tensor, int64_t i) {
   if (tensor.dtype() == DType::kInt64) return fmt::format("{}", tensor.data<int64_t>()[i]);
   if (tensor.dtype() == DType::kUint64) return fmt::format("{}", tensor.data<uint64_t>()[i]);
@@ -99,21 +99,20 @@ std::string NestedText(const Tensor& tensor, int axis, int64_t& next) {
   return fmt::format("[{}]", Join(parts, ", "));
 }
 
-// NumPy's rule. StableHLO's element-wise operations take equal shapes only, so broadcasts are
-// written out.
+// NumPy's rule. StableHLO's element-wise operations need equal shapes, so broadcasts are explicit.
 Shape BroadcastShape(const Shape& x, const Shape& y) {
   const int rank = std::max(x.rank(), y.rank());
   std::vector<int64_t> dims(static_cast<size_t>(rank), 1);
   for (int axis = 1; axis <= rank; ++axis) {
     const int64_t a = axis <= x.rank() ? x.dim(-axis) : 1;
     const int64_t b = axis <= y.rank() ? y.dim(-axis) : 1;
-    Check(a == b || a == 1 || b == 1, "{} and {} do not broadcast", x.Text(), y.Text());
+    Check(a == b || a == 1 || b == 1, "shapes {} and {} do not broadcast", x.Text(), y.Text());
     dims[static_cast<size_t>(rank - axis)] = a == 1 ? b : a;
   }
   return Shape(dims);
 }
 
-// The text as MLIR writes a string, a byte that is not plain as "\0A".
+// The text as an MLIR string; escapes non-printable bytes as "\0A".
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -149,8 +148,8 @@ std::string HloArray(const std::vector<int64_t>& values) {
 
 std::string HloBuilder::Fresh() { return fmt::format("%{}", next_++); }
 
-// The generic form, with all types spelt out: a plugin of another version parses it where the
-// pretty form may have changed.
+// Writes the generic form with explicit types: plugins of other versions parse it, while the pretty
+// form may have changed.
 HloValue HloBuilder::Op(std::string_view op, const std::vector<HloValue>& operands,
                         std::string_view attrs, std::string_view regions, DType dtype,
                         const Shape& shape) {
@@ -360,7 +359,7 @@ HloValue HloBuilder::Argument(DType dtype, const Shape& shape, const Partition& 
   return arguments_.back();
 }
 
-// Cores are counted through the parts in row-major order, the last dimension first.
+// Cores are numbered along the parts in row-major order: the last dimension varies fastest.
 std::string HloBuilder::Attributes(std::string attributes, const Partition& partition) const {
   if (partitions_ > 1) {
     if (!attributes.empty()) attributes += ", ";

@@ -17,27 +17,28 @@ void LowerContext::Fail(const std::string& message) const {
 namespace {
 
 constexpr std::string_view kGlobalStep = "global_step";
-// A smaller table is whole on each core.
+// Smaller tables are whole on each core.
 constexpr int64_t kLeastSpreadBytes = int64_t{1} << 20;
 
 int64_t BytesOf(const HloValue& value) {
   return value.shape.elements() * static_cast<int64_t>(SizeOf(value.dtype));
 }
 
-// The name of the variable behind a handle.
+// The name of a handle's variable.
 std::string NameOfVariable(const Value& handle) {
-  Check(handle.node->op().source == ValueSource::kVariable, "'{}' is no variable", handle.name());
+  Check(handle.node->op().source == ValueSource::kVariable, "'{}' is not a variable",
+        handle.name());
   return handle.node->Attr<std::string>("shared_name");
 }
 
-// The values that a step makes of its feeds and variables.
+// The values that a step computes from its feeds and variables.
 struct StepValues {
   std::vector<HloValue> fetches;
   std::vector<HloValue> variables;
   HloValue guard;  // [], float; may be invalid
 };
 
-// A graph that is bound to shapes, to be lowered where a builder stands.
+// Lowers a graph with bound shapes at the current position of a builder.
 class Lowering {
  public:
   Lowering(const ProgramSpec& spec, const CompileOptions& options);
@@ -51,10 +52,11 @@ class Lowering {
                                                     const std::vector<HloValue>& types) const;
   [[nodiscard]] std::vector<HloValue> VariableArguments(HloBuilder& hlo) const;
 
-  // Lowers every needed node where the builder stands: at the top of a module, or in a loop's body.
+  // Lowers every needed node at the builder's position: at the top level of a module or in a loop's
+  // body.
   [[nodiscard]] StepValues Step(HloBuilder& hlo, std::span<const HloValue> feeds,
                                 std::span<const HloValue> variables);
-  // `stack` as the feeds' arguments have it; nullopt: they are of one step.
+  // `stack`: the first dimension of the feeds' arguments; nullopt: they hold one step.
   [[nodiscard]] LoweredModule Module(std::string text,
                                      std::optional<int64_t> stack = std::nullopt) const;
 
@@ -65,14 +67,14 @@ class Lowering {
     for (const Value& value : values) types.push_back({"", value.dtype(), value.shape()});
     return types;
   }
-  // How the cores share the argument of this feed, in a shape of so many dimensions.
+  // The partition of this feed's argument over the cores, for a shape with `rank` dimensions.
   [[nodiscard]] Partition PartitionOf(size_t feed, int rank) const;
-  // A feed that nothing reads is no argument.
+  // A feed that no node reads is not an argument.
   void FindFeeds();
   void FindVariables();
   void SpreadTables();
   void SpreadTablesOverReplicas();
-  // Whether the variable is a table that this one shares the fate of: itself, or a slot of it.
+  // Whether the variable is this table or a slot of it, so that both are partitioned alike.
   [[nodiscard]] bool BelongsTo(size_t variable, const std::string& table) const;
   [[nodiscard]] bool IsLowered(const Node& node) const;
   void Wait(Node& node);
@@ -86,23 +88,23 @@ class Lowering {
   const CompileOptions options_;
   std::vector<Partition> partitions_;  // of spec.feeds
   Schedule schedule_;
-  std::vector<size_t> feeds_;  // indices of those that are read
+  std::vector<size_t> feeds_;  // indices of the feeds that are read
   std::vector<std::string> variables_;
   std::vector<HloValue> variable_types_;
   std::vector<const Node*> variable_nodes_;
   std::vector<Partition> variable_partitions_;
-  std::set<std::string> in_parts_;  // those of which a replica has a part
-  // The state of the step that is lowered: start_ has the variables as the step found them, now_ as
-  // the nodes lowered so far have left them. Nodes are lowered in graph order, which respects
-  // inputs and control inputs; a read takes start_ unless it waits for an update.
+  std::set<std::string> in_parts_;  // variables that are partitioned over the replicas
+  // State of the step that is being lowered: start_ holds the variables at the start of the step,
+  // now_ their values after the nodes lowered so far. Nodes are lowered in graph order, which
+  // respects inputs and control inputs; a read takes start_ unless it waits for an update.
   HloBuilder* hlo_ = nullptr;
   std::map<Value, HloValue> values_;
   std::map<std::string, HloValue> start_;
   std::map<std::string, HloValue> now_;
 };
 
-// A LowerFn sees its node through this. Its results are checked against the shapes that the graph
-// has: a lowering that disagrees with its shape rule is our own bug.
+// The LowerContext of one node. Checks results against the graph's shapes: a lowering that
+// disagrees with its op's shape rule is a bug of tpuest.
 class NodeContext final : public LowerContext {
  public:
   NodeContext(Lowering& lowering, const Node& node) : lowering_(lowering), node_(node) {}
@@ -125,7 +127,8 @@ class NodeContext final : public LowerContext {
     return lowering_.start_.at(NameOfVariable(node_.input(i)));
   }
   void Assign(int i, HloValue value) override {
-    Check(node_.op().writes, "{} writes a variable; its record does not say so", node_.type());
+    Check(node_.op().writes, "{} writes a variable, but its OpDef does not have `writes`",
+          node_.type());
     HloValue& now = lowering_.now_.at(NameOfVariable(node_.input(i)));
     Check(value.shape == now.shape && value.dtype == now.dtype, "'{}' does not fit its variable",
           node_.name());
@@ -150,8 +153,8 @@ class NodeContext final : public LowerContext {
   const Node& node_;
 };
 
-// A module is for one replica: XLA runs it on as many devices as there are. The schedule is asked
-// only which results are rows of the batch (OutputIsCut), by which random ops find their slice.
+// A module describes one replica; XLA runs it on all devices. The schedule only tells which results
+// are rows of the batch (OutputIsCut), from which random ops find their slice.
 Lowering::Lowering(const ProgramSpec& spec, const CompileOptions& options)
     : bound_(BindGraph(spec)), options_(options) {
   ScheduleOptions schedule_options{.replicas = options.replicas, .cut_feeds = {}};
@@ -183,7 +186,7 @@ std::vector<HloValue> Lowering::Feeds() const {
   return TypesOf(feeds);
 }
 
-// One argument a variable, in the order in which the graph first names them.
+// One argument per variable, in the order in which the graph first uses them.
 void Lowering::FindVariables() {
   for (const auto& node : bound_.graph->nodes()) {
     if (node->op().source != ValueSource::kVariable) continue;
@@ -195,7 +198,7 @@ void Lowering::FindVariables() {
   }
 }
 
-// Whether the node takes a part of a variable: what it gives has another shape.
+// Whether the node takes a part of a variable: its result has another shape.
 bool LooksUp(const Node& node) {
   if (node.inputs().empty() || node.outputs() != 1 || node.op().writes) return false;
   const Node& variable = *node.input(0).node;
@@ -203,14 +206,14 @@ bool LooksUp(const Node& node) {
          node.output_shape(0) != variable.Attr<Shape>("shape");
 }
 
-// Slots are named behind their variable, as TensorFlow names them.
+// A slot's name begins with its variable's name, as in TensorFlow.
 bool Lowering::BelongsTo(size_t variable, const std::string& table) const {
   const std::string& name = variables_[variable];
   return name == table || name.starts_with(table + "/");
 }
 
-// The cores of a replica share the rows of what is looked up by row: XLA's partitioner has each
-// core look among its own rows, and puts what they find together. Tables that are small stay whole.
+// Partitions tables that are looked up by row over the cores of a replica: XLA's partitioner lets
+// each core look up its own rows and combines the results. Small tables stay whole.
 void Lowering::SpreadTables() {
   variable_partitions_.resize(variables_.size());
   if (options_.partitions == 1) return;
@@ -229,8 +232,8 @@ void Lowering::SpreadTables() {
   }
 }
 
-// Where the tables that are read and written by row alone are too large for a core, the replicas
-// share their rows, those of other processes as well.
+// If tables that are only read and written by row are too large for a core, partitions their rows
+// over all replicas, including those of other processes.
 void Lowering::SpreadTablesOverReplicas() {
   if (options_.replicas == 1 || options_.partitions > 1) return;
   std::set<std::string> by_row;
@@ -274,7 +277,7 @@ std::vector<HloValue> Lowering::FeedArguments(HloBuilder& hlo,
   return arguments;
 }
 
-// Dimensions before the feed's own, a stack's, are whole on every core.
+// Leading dimensions that the feed itself does not have (a stack's) are whole on every core.
 Partition Lowering::PartitionOf(size_t feed, int rank) const {
   Partition partition = partitions_[feed];
   if (partition.empty()) return partition;
@@ -294,8 +297,8 @@ std::vector<HloValue> Lowering::VariableArguments(HloBuilder& hlo) const {
   return arguments;
 }
 
-// False for what needs no operation: what was expanded or folded has left nodes behind, a handle is
-// only a name, and a feed is an argument.
+// False for nodes that need no operation: those left over after expansion or folding, handles,
+// which are only names, and feeds, which are arguments.
 bool Lowering::IsLowered(const Node& node) const {
   if (!schedule_.nodes[static_cast<size_t>(node.id())].needed) return false;
   if (node.op().source == ValueSource::kVariable || node.only_orders()) return false;
@@ -328,8 +331,8 @@ StepValues Lowering::Step(HloBuilder& hlo, std::span<const HloValue> feeds,
   return step;
 }
 
-// Has readers of an Identity see it when the nodes are done that it waits for; otherwise the
-// compiler would find what is computed again (core/graph/recompute.h) to be there already.
+// Orders an Identity after the nodes that it waits for; otherwise the compiler would merge
+// recomputed nodes (core/graph/recompute.h) with the originals.
 void Lowering::Wait(Node& node) {
   std::vector<HloValue> all;
   for (Node* const before : node.control_inputs()) {
@@ -374,8 +377,8 @@ std::vector<HloValue> Stacked(std::vector<HloValue> types, int64_t stack) {
   return types;
 }
 
-// Result i may take the memory of argument first_argument + i - first_result, as far as there are
-// variables.
+// Lets the results of variables, from first_result on, use the memory of the arguments from
+// first_argument on.
 std::vector<int64_t> Aliases(size_t results, size_t first_result, size_t first_argument,
                              size_t variables) {
   std::vector<int64_t> aliases(results, -1);
@@ -385,9 +388,9 @@ std::vector<int64_t> Aliases(size_t results, size_t first_result, size_t first_a
   return aliases;
 }
 
-// Says which values of a step are not finite, as int32 []: 0 for none, kStopGuard, or kStopVariable
-// + i for the first variable i that it writes. Replicas agree on whether it is 0: each adds up what
-// it finds, and the sum over them has to be 0.
+// Returns which value of a step is not finite, as int32 []: 0 for none, kStopGuard, or
+// kStopVariable + i for the first such variable i that the step writes. All replicas agree on
+// whether it is 0, because they test the sum over all replicas.
 HloValue StopOf(HloBuilder& hlo, const StepValues& step, std::span<const HloValue> old,
                 int replicas) {
   HloValue bad = hlo.Full(DType::kFloat, Shape(), 0);
@@ -414,7 +417,7 @@ HloValue StopOf(HloBuilder& hlo, const StepValues& step, std::span<const HloValu
   return hlo.Select(none, hlo.FullLike(stop, 0), stop);
 }
 
-// Positions in the loop's state: steps made so far, steps to make, why the last one was not applied
+// Positions in the loop's state: steps run so far, steps to run, why the last one was not applied
 // (StopOf); then the stacked feeds, the variables, the stacked fetches.
 enum State : size_t { kMade, kCount, kStop, kFirst };
 
@@ -509,8 +512,8 @@ LoweredModule LowerToHlo(const ProgramSpec& spec, const CompileOptions& options)
   return lowering.Module(hlo.Finish(results, aliases));
 }
 
-// The stack's size is fixed in the module's types; a run of fewer steps says so in `count`. It is
-// bounded by the memory that staged feeds may take, but never below one step.
+// The stack's size is fixed by the module's types; a run of fewer steps passes `count`. The size is
+// limited by the memory that staged feeds may take, but is at least one step.
 LoweredModule LowerLoopToHlo(const ProgramSpec& spec, const CompileOptions& options) {
   Lowering lowering(spec, options);
   int64_t bytes = 0;

@@ -22,8 +22,8 @@ std::vector<std::string_view> LinesOf(std::string_view text) {
   return lines;
 }
 
-// Takes a string in quotes off the start of `text`. MLIR writes a byte that is not plain as a
-// backslash and two hexadecimal digits.
+// Removes a quoted string from the start of `text` and returns it. MLIR escapes non-printable bytes
+// as a backslash and two hexadecimal digits.
 std::string TakeQuoted(std::string_view& text) {
   std::string result;
   size_t i = 1;
@@ -61,7 +61,7 @@ NodePlace ReadLocation(std::string_view text) {
   return result;
 }
 
-// Finds "#loc3", of the last " loc(#loc3)".
+// Finds "#loc3" in the last " loc(#loc3)".
 std::string_view LocationIn(std::string_view text) {
   constexpr std::string_view kOpen = " loc(#";
   const size_t at = text.rfind(kOpen);
@@ -80,7 +80,7 @@ int64_t SizeOfElement(std::string_view type) {
   return std::max<int64_t>(1, bits / 8);  // a bool takes a byte
 }
 
-// Reads "2x3xf32". No name of an element type has an "x" in it.
+// Reads "2x3xf32". No element type has an "x" in its name.
 HloScanned ReadType(std::string_view type) {
   HloScanned value{1, "", ""};
   std::vector<std::string> parts = Split(type, 'x');
@@ -96,7 +96,7 @@ HloScanned ReadType(std::string_view type) {
   return value;
 }
 
-// Adds a value for each tensor<...> in a text, whose end may say where they come from.
+// Adds a value for each tensor<...> in a text; a location at the text's end applies to all of them.
 void ReadTypes(std::string_view text, std::vector<HloScanned>& values) {
   constexpr std::string_view kOpen = "tensor<";
   const std::string_view location = LocationIn(text);
@@ -126,8 +126,8 @@ std::string_view OperationOf(std::string_view line) {
   return line.substr(start, line.find('"', start) - start);
 }
 
-// False for operations whose results a compiler surely computes where they are used, and for a
-// loop, whose state is counted where it is made.
+// False for operations whose results a compiler certainly computes at their use, and for a loop,
+// whose state is counted at its origin.
 bool IsKept(std::string_view operation) {
   constexpr std::string_view kNot[] = {"constant", "iota",  "broadcast_in_dim", "reshape",
                                        "convert",  "while", "transpose"};
@@ -163,7 +163,7 @@ const NodePlace* HloLocations::OfLine(int line) const {
 
 std::vector<HloScanned> ScanHloValues(std::string_view module) {
   std::vector<HloScanned> values;
-  // Operations whose regions are open: their types stand where the last one closes.
+  // Operations whose regions are open: their types follow the end of the last region.
   std::vector<std::string_view> open;
   for (std::string_view line : LinesOf(module)) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));

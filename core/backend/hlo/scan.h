@@ -1,6 +1,6 @@
 #pragma once
-// Reads back from a module's text, as HloBuilder writes it, the values that it has and the nodes
-// that they are of.
+// Parses a module's text, as HloBuilder writes it, into its values and the nodes that they belong
+// to.
 
 #include <cstdint>
 #include <functional>
@@ -18,11 +18,12 @@ struct NodePlace {
   Place place;  // in the job; line 0: unknown
 };
 
-// The locations of a module. It reads a text that outlives it.
+// The locations of a module. The text outlives this object.
 class HloLocations {
  public:
   explicit HloLocations(std::string_view module);
-  // nullptr where there is none: "#loc3"; a node's name; a line, from 1.
+  // Finds a location by its alias ("#loc3"), by a node's name, or by a line number (from 1);
+  // nullptr if there is none.
   [[nodiscard]] const NodePlace* OfAlias(std::string_view alias) const;
   [[nodiscard]] const NodePlace* OfNode(std::string_view node) const;
   [[nodiscard]] const NodePlace* OfLine(int line) const;
@@ -40,8 +41,7 @@ struct HloScanned {
   std::string_view location;  // "#loc3" or ""
 };
 
-// The module's values, in the order of its text, without constants, broadcasts and what only
-// changes a shape.
+// The module's values in textual order, without constants, broadcasts and reshapes.
 [[nodiscard]] std::vector<HloScanned> ScanHloValues(std::string_view module);
 
 }  // namespace tpuest

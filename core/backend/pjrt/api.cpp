@@ -14,7 +14,7 @@
 namespace tpuest {
 namespace {
 
-// The types that both sides compute with.
+// The dtypes that tpuest and PJRT have in common.
 struct DTypePair {
   DType dtype;
   pjrt::BufferType type;
@@ -28,7 +28,7 @@ constexpr DTypePair kTypes[] = {
     {DType::kDouble, pjrt::BufferType::kF64}, {DType::kBfloat16, pjrt::BufferType::kBf16},
 };
 
-// Without these nothing can be started, nor an error be read.
+// Functions without which neither a client can be started nor an error be read.
 constexpr PjrtFunction kStartFunctions[] = {
     {offsetof(pjrt::Api, error_get_code), "PJRT_Error_GetCode"},
     {offsetof(pjrt::Api, plugin_initialize), "PJRT_Plugin_Initialize"},
@@ -68,39 +68,40 @@ std::string DeviceAssignment(int replicas, int partitions, std::span<const int64
   return assignment;
 }
 
-// The code of an Error: `code`, unless memory is what is missing.
+// The code of an Error: kResource if the device is out of memory, otherwise `code`.
 Code CodeOf(const PjrtFailure& failure, Code code) {
   return failure.code == pjrt::ErrorCode::kResourceExhausted ? Code::kResource : code;
 }
 
-// The words of dlopen, without the path that they begin with.
+// dlopen's message without its leading path.
 std::string LoadError(const std::string& path) {
   std::string text = ::dlerror();
   if (StartsWith(text, path + ": ")) text.erase(0, path.size() + 2);
   return text;
 }
 
-// RTLD_LOCAL keeps the plugin's symbols (its protobuf, its abseil) and ours apart.
+// RTLD_LOCAL keeps the plugin's symbols (its protobuf, its abseil) separate from ours.
 const pjrt::Api* LoadApi(const std::string& path) {
   if (!FileExists(path)) {
-    throw Error(Code::kUsage, fmt::format("{}: there is no such plugin", path),
-                "get one: ./dev plugins cpu (or tpu), or pip install xla-cpu-pjrt (or libtpu)");
+    throw Error(
+        Code::kUsage, fmt::format("{}: this plugin does not exist", path),
+        "get a plugin with ./dev plugins cpu (or tpu), or pip install xla-cpu-pjrt (or libtpu)");
   }
-  // Without a slash dlopen would look elsewhere.
+  // Without a slash dlopen would search the library path.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: {}", path, LoadError(file)));
+    throw Error(Code::kUsage, fmt::format("{}: not a PJRT plugin: {}", path, LoadError(file)));
   }
   using GetApi = const pjrt::Api* (*)();
   const auto get = reinterpret_cast<GetApi>(::dlsym(library, "GetPjrtApi"));
   if (get == nullptr) {
-    throw Error(Code::kUsage, fmt::format("{}: is no PJRT plugin: it has no GetPjrtApi", path));
+    throw Error(Code::kUsage, fmt::format("{}: not a PJRT plugin: it has no GetPjrtApi", path));
   }
   const pjrt::Api* const api = get();
   if (api == nullptr) {
     throw Error(Code::kUsage,
-                fmt::format("{}: is no PJRT plugin: its GetPjrtApi gives none", path));
+                fmt::format("{}: not a PJRT plugin: its GetPjrtApi returns null", path));
   }
   return api;
 }
@@ -113,7 +114,7 @@ PjrtApi::PjrtApi(const std::string& path, PjrtLogging logging) : path_(path), lo
   api_ = LoadApi(path);
   if (api_->pjrt_api_version.major_version != pjrt::kApiMajor) {
     throw Error(Code::kUsage, fmt::format("{}: has {}", path, Versions()),
-                "take a plugin of the same major version");
+                "use a plugin of the same major version");
   }
   NeedFunctions(kStartFunctions);
   pjrt::PluginInitializeArgs initialize;
@@ -127,8 +128,8 @@ std::string PjrtApi::Versions() const {
                      pjrt::kApiMinor);
 }
 
-// struct_size says how much of pjrt::Api the plugin knows: an older one's table ends earlier, and
-// reading past it would call whatever stands there.
+// struct_size is the size of the plugin's own table of functions, which is shorter in older
+// plugins; reading past its end would call arbitrary memory.
 void PjrtApi::NeedFunctions(std::span<const PjrtFunction> functions) const {
   for (const auto& [offset, name] : functions) {
     pjrt::Unused function = nullptr;
@@ -137,11 +138,11 @@ void PjrtApi::NeedFunctions(std::span<const PjrtFunction> functions) const {
     }
     if (function != nullptr) continue;
     throw Error(Code::kUsage, fmt::format("{}: has no {}: it has {}", path_, name, Versions()),
-                "take a newer plugin");
+                "use a newer plugin");
   }
 }
 
-// Asking for the code may fail itself; then there are two errors to release.
+// Reading the code may itself fail; then two errors must be released.
 std::optional<PjrtFailure> PjrtApi::Take(pjrt::Error* error) const {
   if (error == nullptr) return std::nullopt;
   pjrt::ErrorMessageArgs message{.error = error};
@@ -164,7 +165,7 @@ void PjrtApi::Need(pjrt::Error* error, std::string_view what, Code code) const {
   throw Error(CodeOf(*failure, code), fmt::format("{}: {}: {}", path_, what, failure->text));
 }
 
-// The Error has no place where the message names no node of the module.
+// The Error has no place if the message names no node of the module.
 void PjrtApi::ThrowCompileError(const PjrtFailure& failure, std::string_view module) const {
   const Code code = CodeOf(failure, Code::kUsage);
   const std::optional<NodePlace> node = FindNode(failure.text, module);
@@ -178,8 +179,8 @@ void PjrtApi::NeedStart(pjrt::Error* error) const {
 }
 
 void PjrtApi::ThrowStart(const PjrtFailure& failure) const {
-  throw Error(Code::kUsage,
-              fmt::format("{}: does not start: {} (it has {})", path_, failure.text, Versions()));
+  throw Error(Code::kUsage, fmt::format("{}: the plugin does not start: {} (it has {})", path_,
+                                        failure.text, Versions()));
 }
 
 // The event is released before its error is thrown.
@@ -196,20 +197,20 @@ pjrt::BufferType PjrtTypeOf(DType dtype) {
   for (const DTypePair& pair : kTypes) {
     if (pair.dtype == dtype) return pair.type;
   }
-  throw Error(Code::kUsage, fmt::format("a device has no {}", NameOf(dtype)));
+  throw Error(Code::kUsage, fmt::format("devices do not support {}", NameOf(dtype)));
 }
 
 DType DTypeOf(pjrt::BufferType type) {
   for (const DTypePair& pair : kTypes) {
     if (pair.type == type) return pair.dtype;
   }
-  throw Error(Code::kUsage, fmt::format("a device's type {} is not known", static_cast<int>(type)));
+  throw Error(Code::kUsage, fmt::format("unknown device type {}", static_cast<int>(type)));
 }
 
-// CompileOptionsProto (xla/pjrt/proto/compile_options.proto): field 3 is the build options, in it
-// 4 the replicas, 5 the partitions, and device_ordinal, 1, is -1 for "as assigned". With partitions
-// 6 has XLA's partitioner share out the module; 9 says which device is which core. Field 7 is a map
-// from names of XLA's flags to OptionOverrideProtos, in which 2 is a bool.
+// Fields of CompileOptionsProto (xla/pjrt/proto/compile_options.proto): 3 is the build options,
+// which contain 4 the replicas, 5 the partitions, 1 device_ordinal (-1: as assigned), 6 whether
+// XLA's partitioner distributes the module, and 9 the assignment of devices to cores. 7 is a map
+// from names of XLA's flags to OptionOverrideProtos, whose field 2 is a bool.
 std::string PjrtCompileOptions(int replicas, int partitions, std::span<const int64_t> devices,
                                std::string_view flag) {
   std::string build;

@@ -1,6 +1,6 @@
 #pragma once
-// The C interface of a plugin, called safely: its errors become Errors, its handles have owners.
-// For the .cpp files of this folder alone.
+// Wraps a plugin's C interface: its errors become Errors, and its handles get owners. Only for the
+// .cpp files of this folder.
 
 #include <cstddef>
 #include <optional>
@@ -15,45 +15,45 @@
 
 namespace tpuest {
 
-// A plugin's words about a call that failed.
+// A plugin's message about a failed call.
 struct PjrtFailure {
   pjrt::ErrorCode code;
   std::string text;
 };
 
-// A function's place in pjrt::Api, and the name by which plugins know it.
+// A function's offset in pjrt::Api, and its name.
 struct PjrtFunction {
   size_t offset;
   std::string_view name;
 };
 
-// The functions of a plugin that is loaded; it is never unloaded.
+// The functions of a loaded plugin, which is never unloaded.
 class PjrtApi {
  public:
-  // Loads the plugin in a shared library and starts it. Error kUsage that names the file and the
-  // versions: it is missing, no plugin, of another major version, so old that it lacks a function
-  // that tpuest calls, or does not start.
+  // Loads and starts the plugin in a shared library. Throws kUsage, with the file and the versions,
+  // if the file is missing or not a plugin, has another major version, lacks a function that tpuest
+  // calls, or does not start.
   explicit PjrtApi(const std::string& path, PjrtLogging logging = PjrtLogging::kQuiet);
   const pjrt::Api* operator->() const { return api_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] PjrtLogging logging() const { return logging_; }
   // "version 0.81 of the PJRT interface, tpuest was built for 0.81".
   [[nodiscard]] std::string Versions() const;
-  // Error kUsage unless the plugin has all of these.
+  // Throws kUsage if the plugin lacks one of these functions.
   void NeedFunctions(std::span<const PjrtFunction> functions) const;
 
-  // Releases the error, if there is one.
+  // Reads and releases an error; nullopt for nullptr.
   [[nodiscard]] std::optional<PjrtFailure> Take(pjrt::Error* error) const;
-  // Throws the plugin's error, if there is one, and releases it: "<path>: <what>: <its words>".
-  // Where the device has no memory left the code is kResource, whatever `code` says.
+  // Releases the plugin's error, if any, and throws it as "<path>: <what>: <its message>". The code
+  // is `code`, or kResource if the device is out of memory.
   void Need(pjrt::Error* error, std::string_view what, Code code = Code::kUsage) const;
-  // Throws what a compiler says of a module, as Need does, at the place in the job of the node that
-  // it names.
+  // Throws a compiler's error about a module, like Need, at the job's line of the node that the
+  // message names.
   [[noreturn]] void ThrowCompileError(const PjrtFailure& failure, std::string_view module) const;
-  // Need for what starts the plugin; the message names the versions, too.
+  // Need for calls that start the plugin; the message also names the versions.
   void NeedStart(pjrt::Error* error) const;
   [[noreturn]] void ThrowStart(const PjrtFailure& failure) const;
-  // Waits until the event is there, and releases it. Error kLost with the plugin's words.
+  // Waits for an event and releases it. Throws kLost with the plugin's message.
   void Await(pjrt::Event* event, std::string_view what) const;
 
  private:
@@ -62,23 +62,24 @@ class PjrtApi {
   const pjrt::Api* api_ = nullptr;
 };
 
-// Error kUsage for a type that the other side does not have.
+// Converts between the dtypes of tpuest and PJRT. Throw kUsage for a type that the other side
+// lacks.
 [[nodiscard]] pjrt::BufferType PjrtTypeOf(DType dtype);
 [[nodiscard]] DType DTypeOf(pjrt::BufferType type);
 
-// A serialized CompileOptionsProto for so many replicas, each on so many cores: core p of replica r
-// is the device of that id at r * partitions + p; without any, the one of that number. `flag` names
-// a switch of XLA's that is turned on; empty: none.
+// A serialized CompileOptionsProto for `replicas` replicas on `partitions` cores each. Core p of
+// replica r is the device with id devices[r * partitions + p], or with that index if `devices` is
+// empty. `flag` names a boolean flag of XLA to turn on; empty: none.
 [[nodiscard]] std::string PjrtCompileOptions(int replicas, int partitions,
                                              std::span<const int64_t> devices = {},
                                              std::string_view flag = {});
 
-// Error kUsage at num_shards unless so many `units` ("cores", "devices") of `where` are enough for
-// the replicas, which take so many each.
+// Throws kUsage at num_shards if `where` has fewer than replicas * partitions `units` ("cores",
+// "devices").
 void CheckReplicas(int replicas, int partitions, int available, const std::string& where,
                    std::string_view units);
 
-// The module as the interface takes it; both texts outlive it.
+// The module in the interface's form; both texts outlive it.
 [[nodiscard]] pjrt::Program PjrtProgramOf(std::string& module);
 
 }  // namespace tpuest

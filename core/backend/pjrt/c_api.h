@@ -2,20 +2,20 @@
 // The C interface that PJRT plugins have (openxla/xla, xla/pjrt/c/pjrt_c_api.h), as far as tpuest
 // calls it: the layout of version 0.81. Fields have the interface's names, types those of this
 // project: PJRT_Client_Create_Args is ClientCreateArgs, PJRT_Buffer_Type_F32 BufferType::kF32.
-// pjrt_layout_test holds all of it to the header that comes with a plugin.
-// For the .cpp files of this folder alone; api.h calls it safely.
+// pjrt_layout_test compares all of it with the header that comes with a plugin. Only for the .cpp
+// files of this folder; api.h wraps it safely.
 
 #include <cstddef>
 #include <cstdint>
 
 namespace tpuest::pjrt {
 
-// Versions of one major number have the same layout, but for what newer ones add at the ends.
+// Versions with the same major number have the same layout, except that newer ones append fields.
 inline constexpr int kApiMajor = 0;
 inline constexpr int kApiMinor = 81;
 
-// The bytes of a struct that the other side is told of: up to the end of the last field, without
-// the padding behind it. A struct with padding states its own.
+// The value of struct_size: the bytes up to the end of a struct's last field, without padding. A
+// struct with padding states its own.
 template <class Struct>
 inline constexpr size_t kStructSize = sizeof(Struct);
 
@@ -26,7 +26,7 @@ struct Head {
   void* extension_start = nullptr;
 };
 
-// What a plugin hands out and takes back.
+// Opaque objects that the plugin creates and releases.
 struct Error;
 struct Event;
 struct Client;
@@ -37,7 +37,7 @@ struct LoadedExecutable;
 struct Buffer;
 struct TopologyDescription;
 
-// absl::StatusCode's numbers.
+// The numbers of absl::StatusCode.
 enum class ErrorCode : uint32_t {
   kUnknown = 2,
   kInvalidArgument = 3,
@@ -81,7 +81,7 @@ struct ApiVersion {
   int minor_version = kApiMinor;
 };
 
-// An option given to a plugin, or an attribute that it tells. value_size: characters of a string,
+// An option for a plugin, or an attribute that it reports. value_size: characters of a string,
 // numbers of a list, 1 for a number.
 struct NamedValue {
   Head<NamedValue> head;
@@ -106,8 +106,8 @@ struct Program {
   size_t format_size = 0;
 };
 
-// Arguments of the functions. Each takes a pointer to its own struct, in which the plugin leaves
-// the results: the fields that no caller sets.
+// Arguments of the functions. Each takes a pointer to its own struct. The plugin stores results in
+// the fields that callers do not set.
 
 struct ErrorDestroyArgs {
   Head<ErrorDestroyArgs> head;
@@ -144,11 +144,11 @@ struct EventAwaitArgs {
   Event* event = nullptr;
 };
 
-// Makes an error of the plugin's, with a copy of the message.
+// Creates an error object of the plugin, with a copy of the message.
 using CallbackError = Error* (*)(ErrorCode code, const char* message, size_t message_size);
 
-// What a plugin asks of the other processes of a client. Whoever answers leaves a value that the
-// plugin copies and then has freed by value_deleter_callback.
+// Callbacks by which a plugin exchanges data with the other processes of a client. The answering
+// side stores a value, which the plugin copies and then frees through value_deleter_callback.
 struct KeyValueGetCallbackArgs {
   Head<KeyValueGetCallbackArgs> head;
   const char* key = nullptr;
@@ -185,7 +185,7 @@ struct KeyValuePutCallbackArgs {
 };
 using KeyValuePutCallback = Error* (*)(KeyValuePutCallbackArgs* args);
 
-// The callbacks are for clients of several processes.
+// The callbacks are only for clients of several processes.
 struct ClientCreateArgs {
   Head<ClientCreateArgs> head;
   const NamedValue* create_options = nullptr;
@@ -235,7 +235,8 @@ struct ClientCompileArgs {
   LoadedExecutable* executable = nullptr;
 };
 
-// Without byte_strides the data is row-major; without memory and device_layout the device's own.
+// Without byte_strides the data is row-major; without memory and device_layout the device's default
+// is used.
 struct ClientBufferFromHostBufferArgs {
   Head<ClientBufferFromHostBufferArgs> head;
   Client* client = nullptr;
@@ -315,7 +316,7 @@ struct LoadedExecutableDestroyArgs {
   LoadedExecutable* executable = nullptr;
 };
 
-// The executable is the caller's to destroy.
+// The caller destroys the executable.
 struct LoadedExecutableGetExecutableArgs {
   Head<LoadedExecutableGetExecutableArgs> head;
   LoadedExecutable* loaded_executable = nullptr;
@@ -338,8 +339,7 @@ struct ExecuteOptions {
   int64_t* incarnation_ids = nullptr;
 };
 
-// Lists by device: of num_args buffers each, of room for as many as the program has results, and of
-// one event.
+// Lists by device: num_args buffers each, space for the program's results, and one event.
 struct LoadedExecutableExecuteArgs {
   Head<LoadedExecutableExecuteArgs> head;
   LoadedExecutable* executable = nullptr;
@@ -425,7 +425,7 @@ struct TopologyDescriptionAttributesArgs {
   size_t num_attributes = 0;
 };
 
-// client may be left out: nothing is loaded.
+// Without a client nothing is loaded.
 struct CompileArgs {
   Head<CompileArgs> head;
   const TopologyDescription* topology = nullptr;
@@ -441,11 +441,11 @@ template <class Args>
 using Function = Error* (*)(Args* args);
 template <class Args>
 using Procedure = void (*)(Args* args);
-// A place in the table that tpuest does not call.
+// An entry of the table that tpuest does not call.
 using Unused = void (*)();
 
 // The table that a plugin's GetPjrtApi returns, up to the last function that tpuest calls. An older
-// plugin's may end earlier: see struct_size.
+// plugin's table may be shorter: see struct_size.
 struct Api {
   Head<Api> head;
   ApiVersion pjrt_api_version;

@@ -65,8 +65,8 @@ struct DestroyClient {
 };
 using ClientPtr = std::unique_ptr<pjrt::Client, DestroyClient>;
 
-// Owns a program that is loaded on the client's devices. The number of its results is read once:
-// Execute has to bring room for them.
+// Owns a program that is loaded on the client's devices. Reads the number of results once, because
+// Execute must provide space for them.
 class Executable final : public PjrtExecutable {
  public:
   Executable(const PjrtApi& api, pjrt::LoadedExecutable* executable)
@@ -86,8 +86,8 @@ class Executable final : public PjrtExecutable {
     api_->loaded_executable_destroy(&destroy);
   }
 
-  // The interface takes arrays of arrays by pointer: given and made own the inner ones, the lists
-  // the outer. Results get owners before anything can throw.
+  // The interface takes arrays of arrays by pointer: `given` and `made` own the inner arrays, the
+  // lists the outer ones. Results get owners before any call can throw.
   std::vector<std::vector<PjrtBufferPtr>> Execute(
       const std::vector<std::vector<PjrtBuffer*>>& arguments) override {
     const size_t devices = arguments.size();
@@ -132,21 +132,21 @@ class Executable final : public PjrtExecutable {
   size_t outputs_ = 0;
 };
 
-// Says that this machine has no TPU where that is so. Otherwise libtpu asks the cloud's metadata
-// server what the machine is, for minutes.
+// Tells libtpu that this machine has no TPU if that is so. Otherwise libtpu queries the cloud's
+// metadata server for minutes.
 void SetTpuVariables() {
   const bool has_tpu = ::access("/dev/accel0", F_OK) == 0 || ::access("/dev/vfio", F_OK) == 0;
   if (!has_tpu) ::setenv("TPU_SKIP_MDS_QUERY", "1", /*overwrite=*/0);
 }
 
-// Of XLA (xla/xla.proto): sums of a GPU's programs have an order, and no kernel is chosen by how
-// fast it was in a trial.
+// A flag of XLA (xla/xla.proto): a GPU's program adds in a fixed order and does not choose kernels
+// by timing.
 constexpr std::string_view kDeterministicFlag = "xla_gpu_deterministic_ops";
 
 bool IsGpu(const std::string& platform) { return platform == "cuda" || platform == "rocm"; }
 
-// All that is called here is asked for at the start: an old plugin is refused by name, and not by a
-// crash in the first step.
+// All functions called in this file. They are checked at the start, so an old plugin is refused
+// with a message instead of a crash in the first step.
 constexpr PjrtFunction kClientFunctions[] = {
     {offsetof(pjrt::Api, client_create), "PJRT_Client_Create"},
     {offsetof(pjrt::Api, client_destroy), "PJRT_Client_Destroy"},
@@ -164,12 +164,12 @@ constexpr PjrtFunction kClientFunctions[] = {
     {offsetof(pjrt::Api, buffer_to_host_buffer), "PJRT_Buffer_ToHostBuffer"},
     {offsetof(pjrt::Api, buffer_destroy), "PJRT_Buffer_Destroy"},
 };
-// `tpuest doctor` alone asks for it.
+// Needed only by `tpuest doctor`.
 constexpr PjrtFunction kVersionFunctions[] = {
     {offsetof(pjrt::Api, client_platform_version), "PJRT_Client_PlatformVersion"},
 };
 
-// A client of several processes has to say which devices are its own.
+// Needed by a client of several processes, to know which devices are local.
 constexpr PjrtFunction kProcessFunctions[] = {
     {offsetof(pjrt::Api, device_get_description), "PJRT_Device_GetDescription"},
     {offsetof(pjrt::Api, device_description_id), "PJRT_DeviceDescription_Id"},
@@ -178,7 +178,7 @@ constexpr PjrtFunction kProcessFunctions[] = {
 bool IsLibtpu(const std::string& path) { return IsPluginOf("tpu", path); }
 bool HasGpus(const std::string& path) { return !IsLibtpu(path) && !IsPluginOf("cpu", path); }
 
-// A plugin, started: the order of the members matters, since the client goes before the interface.
+// A started plugin. The order of the members matters: the client is destroyed before the interface.
 class Client final : public PjrtClient {
  public:
   Client(const std::string& path, int cpu_devices, PjrtLogging logging, const PjrtGpuOptions& gpu)
@@ -212,9 +212,9 @@ class Client final : public PjrtClient {
     ListDevices();
     if (std::ssize(devices_) < devices) {
       throw Error(Code::kUsage,
-                  fmt::format("{} has {} devices in process {}, whose replicas need {}", path,
+                  fmt::format("{} has {} devices in process {}, but its replicas need {}", path,
                               devices_.size(), processes.rank, devices),
-                  "fewer replicas a process: tpu_config.num_shards, --processes")
+                  "use fewer replicas per process: tpu_config.num_shards, --processes")
           .Key("run_config.tpu_config.num_shards");
     }
     devices_.resize(static_cast<size_t>(devices));
@@ -252,7 +252,7 @@ class Client final : public PjrtClient {
         .compile_options = options.data(),
         .compile_options_size = options.size(),
     };
-    // Lines that the plugin writes about the failure are kept away: the Error holds its message.
+    // Suppresses the plugin's log lines about the failure: the Error contains its message.
     std::optional<PjrtFailure> failure;
     {
       const PjrtSilence silence(api_.logging());
@@ -269,7 +269,7 @@ class Client final : public PjrtClient {
         .type = PjrtTypeOf(tensor.dtype()),
         .dims = tensor.shape().dims().data(),
         .num_dims = tensor.shape().dims().size(),
-        // The tensor may change once this returns, so the plugin copies before.
+        // The tensor may change after the call, so the plugin must copy it before it returns.
         .host_buffer_semantics = pjrt::HostBufferSemantics::kImmutableOnlyDuringCall,
         .device = devices_.at(static_cast<size_t>(device)),
     };
@@ -280,7 +280,7 @@ class Client final : public PjrtClient {
   }
 
  private:
-  // The plugin's words where there is none.
+  // Creates the client; returns the plugin's message if it cannot.
   std::optional<PjrtFailure> Create(const ClientOptions& options, KeyValueStore* keys) {
     const std::vector<pjrt::NamedValue> values = options.Values();
     pjrt::ClientCreateArgs create{.create_options = values.data(), .num_options = values.size()};
@@ -309,7 +309,7 @@ class Client final : public PjrtClient {
   PjrtApi api_;
   ClientPtr client_;
   std::vector<pjrt::Device*> devices_;
-  // Of one process of several: the devices' ids, and those of all processes by rank.
+  // With several processes: the ids of this process's devices, and those of all processes by rank.
   std::vector<int64_t> own_ids_;
   std::vector<int64_t> all_ids_;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The options that a plugin's client is made with. For the .cpp files of this folder alone.
+// The options for creating a plugin's client. Only for the .cpp files of this folder.
 
 #include <cstdint>
 #include <string>
@@ -18,10 +18,10 @@ class ClientOptions {
   void Add(std::string_view name, std::vector<int64_t> values);
   void Add(std::string_view name, bool value);
   void Add(std::string_view name, float value);
-  // Leaves out the last one.
+  // Removes the last option.
   void DropLast() { options_.pop_back(); }
 
-  // Of this object, until the next change.
+  // Points into this object; valid until its next change.
   [[nodiscard]] std::vector<pjrt::NamedValue> Values() const;
 
  private:
@@ -32,7 +32,7 @@ class ClientOptions {
   std::vector<Option> options_;
 };
 
-// Adds what is said of the GPUs' memory: preallocate and memory_fraction.
+// Adds the options of GPU memory that are set: preallocate and memory_fraction.
 void AddGpuOptions(const PjrtGpuOptions& gpu, ClientOptions& options);
 
 }  // namespace tpuest

@@ -11,10 +11,11 @@
 namespace tpuest {
 namespace {
 
-// The largest tensors that a message lists: enough to find the layer.
+// Maximum number of tensors in a message; enough to find the layer.
 constexpr size_t kListed = 8;
 
-// The text between two marks, from `from` on; moves `from` behind it. Nothing where there is none.
+// The text between two marks after position `from`, which moves past it; nullopt if a mark is
+// missing.
 std::optional<std::string_view> Between(std::string_view text, std::string_view open,
                                         std::string_view close, size_t& from) {
   const size_t start = text.find(open, from);
@@ -54,7 +55,7 @@ LargeTensor ReadEntry(std::string_view entry, const HloLocations& locations) {
   tensor.of.node = std::string(Between(entry, "op_name=\"", "\"").value_or(""));
   if (const NodePlace* const known = locations.OfNode(tensor.of.node)) tensor.of = *known;
   if (const auto shape = Between(entry, "Shape: ", "\n")) {
-    // The layout stands behind the shape in braces.
+    // The layout follows the shape in braces.
     tensor.shape = std::string(shape->substr(0, shape->find('{')));
   }
   return tensor;
@@ -103,8 +104,8 @@ std::optional<NodePlace> FindNode(std::string_view message, std::string_view mod
   };
   // The marks of an operation's metadata, of XLA's "job.yaml:12:5 [node]", of MLIR's own locations.
   constexpr Marks kMarks[] = {{"op_name=\"", "\""}, {" [", "]"}, {"loc(\"", "\""}};
-  // A mark's text may be anything in brackets; only what is a node's name counts, and of all marks
-  // the first in the message.
+  // Any bracketed text matches a mark; only a node's name counts. Returns the node that the message
+  // names first.
   const NodePlace* first = nullptr;
   size_t first_at = std::string_view::npos;
   for (const Marks& marks : kMarks) {
@@ -141,7 +142,7 @@ std::optional<MemoryShortage> FindShortage(std::string_view message, std::string
   return shortage;
 }
 
-// The largest value of each node stands for it: a node's others are parts of the same computation.
+// Keeps the largest value of each node: its other values are parts of the same computation.
 std::vector<LargeTensor> LargestTensors(std::string_view module, size_t count) {
   const HloLocations locations(module);
   std::map<std::string, LargeTensor> by_node;
@@ -165,7 +166,7 @@ Error ShortageError(std::string_view what, const MemoryShortage& shortage) {
   std::vector<Fault> faults;
   faults.push_back({fmt::format("{}: needs {} of a core's {}", what, SizeText(shortage.needed),
                                 SizeText(shortage.available)),
-                    "a smaller batch or model, or a TPU with more memory",
+                    "use a smaller batch or model, or a TPU with more memory",
                     "",
                     {},
                     0});

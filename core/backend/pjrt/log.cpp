@@ -9,8 +9,7 @@
 namespace tpuest {
 namespace {
 
-// There is one stderr in a process: whoever comes first takes it away, whoever leaves last brings
-// it back.
+// Counts the silences of a process: the first one redirects stderr, and the last one restores it.
 class Stderr {
  public:
   static Stderr& Get() {
@@ -47,7 +46,7 @@ class Stderr {
 
 void SetPjrtLogVariables(PjrtLogging logging) {
   if (logging == PjrtLogging::kLoud) return;
-  // XLA's and TensorFlow's; libtpu's. 3: fatal.
+  // Variables of XLA and TensorFlow, and of libtpu. 3: fatal errors only.
   for (const char* const name :
        {"TF_CPP_MIN_LOG_LEVEL", "TPU_MIN_LOG_LEVEL", "TPU_STDERR_LOG_LEVEL"}) {
     ::setenv(name, "3", /*overwrite=*/0);

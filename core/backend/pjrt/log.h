@@ -1,17 +1,17 @@
 #pragma once
-// A plugin writes to the terminal by itself; these keep it from that, or let it.
+// Suppresses or allows the lines that a plugin itself writes to the terminal.
 
 #include "core/backend/pjrt/plugin.h"
 
 namespace tpuest {
 
-// Asks a plugin by the environment, before it is loaded, to log nothing but what ends the process.
-// What the user set stays.
+// Sets environment variables, before a plugin is loaded, so that it logs only fatal errors.
+// Variables that the user has set stay unchanged.
 void SetPjrtLogVariables(PjrtLogging logging);
 
-// While one lives, what this process writes to stderr goes nowhere, unless it is loud: for the
-// calls during which plugins write lines that no variable turns off. Any thread's lines are lost,
-// so these calls are short or made where nothing else has something to say.
+// While an object of this class exists, and logging is not loud, output of this process to stderr
+// is discarded. For calls during which plugins write lines that no variable turns off. Discards the
+// lines of all threads, so these calls are short, or no other thread writes at that time.
 class PjrtSilence {
  public:
   explicit PjrtSilence(PjrtLogging logging);
@@ -23,7 +23,7 @@ class PjrtSilence {
   const bool on_;
 };
 
-// For who ends this process with a last word: what is written to stderr from now on arrives.
+// Restores stderr for good. Called before a last message when the process is terminated.
 void EndPjrtSilence();
 
 }  // namespace tpuest

@@ -20,7 +20,7 @@ struct Plugin {
   std::string_view file;  // in a folder of plugins
   // In a Python environment's packages. The CUDA plugin is named after CUDA's version.
   std::vector<std::string_view> packages;
-  std::string_view fetch;  // the way to get it
+  std::string_view fetch;  // how to get it
 };
 
 constexpr std::string_view kPath = "pjrt:";
@@ -41,8 +41,8 @@ const std::vector<Plugin>& Plugins() {
   return plugins;
 }
 
-// The prefix of the Python environment that a program is installed in: PREFIX of PREFIX/bin/tpuest
-// and of PREFIX/lib/python3.11/site-packages/any/where. "": it lies elsewhere.
+// The prefix of the Python environment in which a program is installed: PREFIX of PREFIX/bin/tpuest
+// or of PREFIX/lib/python3.11/site-packages/any/where; "" if it is in neither.
 std::string PrefixOf(const std::string& program) {
   const size_t library = program.find("/lib/python3");
   if (library != std::string::npos) return program.substr(0, library);
@@ -50,7 +50,7 @@ std::string PrefixOf(const std::string& program) {
   return BaseName(folder) == "bin" ? DirName(folder) : "";
 }
 
-// The prefixes of Python environments, each once.
+// The prefixes of Python environments, without duplicates.
 std::vector<std::string> Prefixes(const Environment& environment, const std::string& program) {
   std::vector<std::string> prefixes;
   for (std::string& prefix :
@@ -61,8 +61,8 @@ std::vector<std::string> Prefixes(const Environment& environment, const std::str
   return prefixes;
 }
 
-// Every place to look at, the first one first; patterns, since a Python environment has its version
-// in its paths, and calls its packages site-packages or, as Debian does, dist-packages.
+// All paths to search, in order. They are patterns, because the paths of a Python environment
+// contain its version, and the folder of packages is site-packages or, on Debian, dist-packages.
 std::vector<std::string> PlacesOf(const Plugin& plugin, const Environment& environment,
                                   const std::string& program) {
   std::vector<std::string> places;
@@ -90,7 +90,7 @@ std::string ProgramPath() { return ThisProgramFile(); }
 
 std::string FindPjrtPlugin(std::string_view device, const Environment& environment,
                            const std::string& program) {
-  // A path is taken at its word; whether a plugin is there LoadPjrtPlugin says.
+  // A path is returned unchecked; LoadPjrtPlugin checks the file.
   if (StartsWith(device, kPath) && device.size() > kPath.size()) {
     return std::string(device.substr(kPath.size()));
   }
@@ -103,9 +103,9 @@ std::string FindPjrtPlugin(std::string_view device, const Environment& environme
       }
     }
     throw Error(Code::kUsage,
-                fmt::format("there is no plugin for the device '{}'; looked for {}", device,
+                fmt::format("no plugin found for the device '{}'; looked for {}", device,
                             Join(places, ", ")),
-                fmt::format("get it: {}; or name its file: pjrt:PATH", plugin.fetch));
+                fmt::format("get it with {}; or name its file: pjrt:PATH", plugin.fetch));
   }
   throw Error(Code::kUsage, fmt::format("there is no device '{}'", device),
               "devices with plugins: cpu-xla, cuda, tpu, or pjrt:PATH");

@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-// How long a process waits for the others' devices: their plugins may start one after the other.
+// Limit of the wait for the other processes' devices, whose plugins may start one after another.
 constexpr double kDevicesSecs = 300;
 
 void DeleteValue(char* value) { delete[] value; }
@@ -22,7 +22,8 @@ pjrt::Error* Fails(pjrt::CallbackError* make, pjrt::ErrorCode code, const std::s
   return (*make)(code, text.data(), text.size());
 }
 
-// Get and TryGet: they differ in how long they wait and in how they say that nothing came.
+// Implements Get and TryGet, which differ in how long they wait and which error reports a missing
+// key.
 template <class Args>
 pjrt::Error* Answer(Args* args, double seconds, pjrt::ErrorCode without) {
   const std::string_view key(args->key, args->key_size);
@@ -78,7 +79,7 @@ void AddProcesses(const PjrtProcesses& processes, int devices_of_each,
     const int64_t first = int64_t{processes.rank} * devices_of_each;
     if (!visible.empty() && std::ssize(visible) < first + devices_of_each) {
       throw Error(Code::kUsage,
-                  fmt::format("{} GPUs are visible, and the processes of this machine need {}",
+                  fmt::format("{} GPUs are visible, but the processes of this machine need {}",
                               visible.size(), int64_t{processes.size} * devices_of_each))
           .Key("run_config.session_config.gpu_options.visible_device_list");
     }
@@ -110,7 +111,7 @@ std::vector<int64_t> DevicesOfAll(const PjrtProcesses& processes, const std::vec
   for (int rank = 0; rank < processes.size; ++rank) {
     const std::optional<std::string> ids = processes.keys->Get(DevicesKey(rank), kDevicesSecs);
     if (!ids) {
-      throw Error(Code::kLost, fmt::format("process {} did not say in {} s which devices it has",
+      throw Error(Code::kLost, fmt::format("process {} did not report its devices within {} s",
                                            rank, kDevicesSecs));
     }
     const std::vector<std::string> words = Split(*ids, ' ');

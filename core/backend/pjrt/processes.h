@@ -1,6 +1,6 @@
 #pragma once
-// A client whose devices are spread over several processes: what its plugin is told of them, and
-// how it reaches them. For the .cpp files of this folder alone.
+// The options and callbacks by which the plugins of several processes find each other. Only for the
+// .cpp files of this folder.
 
 #include <string>
 #include <string_view>
@@ -12,22 +12,24 @@
 
 namespace tpuest {
 
-// An option that older plugins do not know.
+// An option that older plugins lack.
 inline constexpr std::string_view kNewestOption = "abort_collectives_on_failure";
 
-// Adds the options by which XLA's GPU plugin knows the others
-// (xla/pjrt/c/pjrt_c_api_gpu_internal.cc): node_id and num_nodes; visible_devices, those of
-// `visible` (empty: of the machine's), of which several processes of a machine have so many each;
-// and as the last kNewestOption. Error kUsage where too few are visible.
+// Adds the options that describe the processes to XLA's GPU plugin
+// (xla/pjrt/c/pjrt_c_api_gpu_internal.cc): node_id and num_nodes; visible_devices, this process's
+// `devices_of_each` devices among `visible` (empty: all devices of the machine) if several
+// processes share the machine; and finally kNewestOption. Throws kUsage if too few devices are
+// visible.
 void AddProcesses(const PjrtProcesses& processes, int devices_of_each,
                   const std::vector<int64_t>& visible, ClientOptions& options);
 
-// Has a client that is created ask the store for what the processes tell each other. The store
-// outlives the client. An Error of the store is the plugin's: UNAVAILABLE.
+// Lets the client that is created exchange data with other processes through the store, which
+// outlives the client. The plugin receives an Error of the store as UNAVAILABLE.
 void UseKeys(KeyValueStore& keys, pjrt::ClientCreateArgs& create);
 
-// The ids of the devices of all processes, by rank: each puts its own and waits for the others'.
-// Error kLost where one's do not come, kUsage where they do not have as many.
+// Returns the ids of the devices of all processes, by rank: each process puts its own and waits for
+// those of its peers. Throws kLost if a process does not put its ids, kUsage if the numbers of
+// devices differ.
 [[nodiscard]] std::vector<int64_t> DevicesOfAll(const PjrtProcesses& processes,
                                                 const std::vector<int64_t>& own);
 

@@ -9,14 +9,15 @@
 namespace tpuest {
 namespace {
 
-// Copies of variables on the devices, shared by the programs of one store: training leaves its
-// variables there, and an evaluation on the same devices finds them.
+// The variables' copies on the devices, shared by the programs of one store: an evaluation finds
+// the variables that training left on the same devices.
 class DeviceVariables final : public VariableHolder {
  public:
   explicit DeviceVariables(PjrtClient& client) : client_(client) {}
 
-  // All replicas hold the same value, so the first one's is enough: its first core's, or the parts
-  // of all its cores, or of all replicas, of which other processes may have some.
+  // All replicas hold the same value, so the first replica's is copied: from its first core, or
+  // from the parts of all its cores. If the value is partitioned over the replicas, joins the parts
+  // of all of them, including those of other processes.
   [[nodiscard]] Tensor Value(const std::string& name) const override {
     const Copies& copies = copies_.at(name);
     if (copies.partition.empty()) return copies.buffers.front()->ToHost();
@@ -40,18 +41,18 @@ class DeviceVariables final : public VariableHolder {
     return copies.buffers.size() < static_cast<size_t>(CoresOf(copies.partition));
   }
 
-  // Devices of this process, which are first, first + 1, ... among those of all that `collective`
-  // has (nullptr: there are no others).
+  // The devices of this process: numbers first, first + 1, ... among the devices of all processes
+  // of `collective` (nullptr: a single process).
   struct Devices {
     int first = 0;
     int count = 0;
     Collective* collective = nullptr;
   };
 
-  // Returns the variable's newest value on each of these, shared as `partition` says by the cores
-  // of each replica, or by all replicas; uploads it where it is not there so. The store's version
-  // goes up only when the host's value changes, so copies that programs have replaced by newer ones
-  // keep it.
+  // Returns the variable's newest value on each of these devices, partitioned by `partition` over
+  // the cores of each replica or over all replicas; uploads it if the copies are older or
+  // partitioned otherwise. The store's version increases only when the host's value changes, so
+  // newer copies left by programs keep it.
   [[nodiscard]] std::vector<PjrtBufferPtr>& Of(const std::string& name, const VariableStore& store,
                                                const Devices& devices, const Partition& partition) {
     const auto found = copies_.find(name);
@@ -60,7 +61,7 @@ class DeviceVariables final : public VariableHolder {
         found->second.version == store.version(name) && found->second.partition == partition) {
       return found->second.buffers;
     }
-    const Tensor& value = store.Get(name);  // of these copies, where they are the newest
+    const Tensor& value = store.Get(name);  // copied to the host if these copies are newer
     Copies copies{.buffers = {},
                   .version = store.version(name),
                   .partition = partition,
@@ -77,17 +78,17 @@ class DeviceVariables final : public VariableHolder {
  private:
   struct Copies {
     std::vector<PjrtBufferPtr> buffers;  // by device
-    uint64_t version = 0;                // of the store's value that they are, or are made of
+    uint64_t version = 0;  // of the store's value from which they were copied or computed
     Partition partition;
-    Shape shape;                       // of the whole
-    Collective* collective = nullptr;  // of those with the other parts
+    Shape shape;                       // of the whole tensor
+    Collective* collective = nullptr;  // connects the processes with the other parts
   };
   static int CoresOf(const Partition& partition) {
     int64_t cores = 1;
     for (const int64_t parts : partition) cores *= parts;
     return static_cast<int>(cores);
   }
-  // This part, and those that as many processes have in its place, by rank.
+  // This part and the corresponding parts of all other processes, by rank.
   static std::vector<Tensor> InAll(const Tensor& own, size_t processes, Collective& collective) {
     constexpr size_t kPieceBytes = size_t{16} << 20;
     std::vector<Tensor> all;
@@ -97,7 +98,7 @@ class DeviceVariables final : public VariableHolder {
                                    std::min(kPieceBytes, own.bytes() - at));
       const std::vector<std::string> pieces = collective.GatherInAll(piece);
       for (size_t i = 0; i < processes; ++i) {
-        Check(pieces.at(i).size() == piece.size(), "process {} gave a part of another variable", i);
+        Check(pieces.at(i).size() == piece.size(), "process {} sent a part of another variable", i);
         std::memcpy(static_cast<char*>(all[i].raw()) + at, pieces[i].data(), piece.size());
       }
     }
@@ -126,8 +127,8 @@ Shape StackedShape(const Shape& shape, int64_t stack) {
   return Shape(dims);
 }
 
-// A compiled module and the state around it: variables that stay on the devices, and memory to
-// stack feeds in.
+// A compiled module with its state: variables that stay on the devices, and memory in which feeds
+// are stacked.
 class PjrtProgram final : public Program {
  public:
   PjrtProgram(PjrtClient& client, const ProgramSpec& spec, const CompileOptions& options,
@@ -157,7 +158,8 @@ class PjrtProgram final : public Program {
     }
   }
 
-  // Makes as many steps a call as the module takes, until all are made or the guard stopped one.
+  // Calls the module, each time with as many steps as it takes, until all steps are run or the
+  // guard stops one.
   std::vector<StepResult> Run(std::span<const StepFeeds> steps) override {
     std::vector<StepResult> results;
     while (!steps.empty() && (results.empty() || results.back().applied)) {
@@ -173,12 +175,12 @@ class PjrtProgram final : public Program {
   [[nodiscard]] std::optional<int64_t> steps_per_call() const override { return module_.stack; }
 
  private:
-  // Buffers by device, the cores of a replica in a row, then in the order of the module's arguments
-  // or results.
+  // Buffers by device (the cores of a replica are adjacent), then in the order of the module's
+  // arguments or results.
   using Buffers = std::vector<std::vector<PjrtBufferPtr>>;
 
-  // Makes at most module_.stack steps. The order of the arguments is LoweredModule's; the feeds'
-  // buffers live until the results are there.
+  // Runs at most module_.stack steps. The order of the arguments is LoweredModule's; the feeds'
+  // buffers live until the results are computed.
   void RunCall(std::span<const StepFeeds> steps, std::vector<StepResult>& results) {
     const Buffers fed = Feed(steps);
     std::vector<std::vector<PjrtBuffer*>> arguments(fed.size());
@@ -205,7 +207,7 @@ class PjrtProgram final : public Program {
         module_.variable_partitions[i]);
   }
 
-  // The feeds of each replica here, stacked where the program loops, and then the number of steps.
+  // The feeds of each local replica, stacked if the program loops, followed by the number of steps.
   [[nodiscard]] Buffers Feed(std::span<const StepFeeds> steps) {
     Buffers fed(static_cast<size_t>(devices()));
     for (int replica = 0; replica < here_.count; ++replica) {
@@ -221,7 +223,8 @@ class PjrtProgram final : public Program {
     return fed;
   }
 
-  // Gives each core of the replica whose first one this is the tensor, or its part of it.
+  // Copies the tensor, or each core's part of it, to the cores of the replica whose first core is
+  // `first`.
   void FeedCores(const Tensor& tensor, const Partition& partition, int first, Buffers& fed) {
     for (int core = 0; core < partitions_; ++core) {
       const int device = first + core;
@@ -230,8 +233,8 @@ class PjrtProgram final : public Program {
     }
   }
 
-  // Stacks one argument's feeds of all steps. What stands behind the last step, of an earlier call,
-  // is not read.
+  // Stacks one argument's feeds of all steps. The rest of the stack keeps values of an earlier
+  // call, which are not read.
   [[nodiscard]] const Tensor& Staged(std::span<const StepFeeds> steps, size_t argument,
                                      size_t replica) {
     Tensor& staged = staged_[argument];
@@ -246,9 +249,9 @@ class PjrtProgram final : public Program {
     return staged;
   }
 
-  // The module may have put its results in the arguments' memory (aliases), so the old buffers are
-  // gone and the new ones take their place, for every variable; but only those that the module
-  // assigns are newer than the host's.
+  // The module may have put its results into the arguments' memory (aliases), so the new buffers
+  // replace the old ones for every variable; only the variables that the module assigns are newer
+  // than the host's.
   void KeepVariables(Buffers& outputs) {
     const size_t first = module_.fetches.size();
     for (size_t i = 0; i < module_.variables.size(); ++i) {
@@ -258,10 +261,10 @@ class PjrtProgram final : public Program {
     variables_.LeaveWith(copies_, assigned_);
   }
 
-  // Reads what all replicas agree on (the two numbers at the end) from the first, and fetches from
-  // the first core of each. A step's rows are cloned out of the stack, which would otherwise live
-  // as long as any of them. Of replicas elsewhere the chief has the fetches, the others their own
-  // first one's.
+  // Reads the two numbers at the end, which are equal on all replicas, from the first replica, and
+  // the fetches from the first core of each. Clones a step's rows out of the stack, which would
+  // otherwise live as long as any of them. For replicas of other processes the chief receives the
+  // fetches; a worker repeats those of its own first replica.
   void Collect(const Buffers& outputs, std::vector<StepResult>& results) const {
     int64_t made = 1;
     int32_t stop = 0;
@@ -290,7 +293,7 @@ class PjrtProgram final : public Program {
     }
   }
 
-  // Each process sends its replicas' fetches of all steps, one behind the other.
+  // Sends this process's fetches of all steps, concatenated, to the chief.
   void Gather(std::span<StepResult> results) const {
     std::string own;
     for (const StepResult& result : results) {
@@ -307,14 +310,13 @@ class PjrtProgram final : public Program {
       for (std::vector<Tensor>& fetch : result.fetches) fetch = OfAll(std::move(fetch), rest);
     }
   }
-  // A fetch of all replicas, of which those here are given; takes the others' from what their
-  // processes sent.
+  // A fetch of all replicas: `here` for the local ones, and the rest from the processes' messages.
   std::vector<Tensor> OfAll(std::vector<Tensor> here, std::span<std::string_view> rest) const {
     std::vector<Tensor> all(static_cast<size_t>(replicas_), here.front());
     for (size_t process = 0; process < rest.size(); ++process) {
       for (size_t r = 0; r < here.size(); ++r) {
         Tensor tensor(here.front().dtype(), here.front().shape());
-        Check(tensor.bytes() <= rest[process].size(), "results of another program were gathered");
+        Check(tensor.bytes() <= rest[process].size(), "gathered results belong to another program");
         if (tensor.bytes() > 0) std::memcpy(tensor.raw(), rest[process].data(), tensor.bytes());
         rest[process].remove_prefix(tensor.bytes());
         all[process * here.size() + r] = std::move(tensor);
@@ -329,13 +331,13 @@ class PjrtProgram final : public Program {
   const std::shared_ptr<DeviceVariables> copies_;
   Collective* const collective_;
   const int replicas_;
-  const ReplicaRange here_;  // of this process
+  const ReplicaRange here_;  // the replicas of this process
   const int partitions_;
   const bool loops_;
   LoweredModule module_;
   std::vector<std::string> assigned_;
   std::unique_ptr<PjrtExecutable> executable_;
-  std::vector<Tensor> staged_;  // by argument: what is copied to a device next
+  std::vector<Tensor> staged_;  // by argument: the tensors that are copied to a device next
 };
 
 class PjrtBackend final : public Backend {

@@ -1,7 +1,7 @@
 #pragma once
-// Backend over a PJRT plugin: graphs are lowered to StableHLO and compiled for its devices. A
-// program without targets runs a step a call; one with targets has a loop (LowerLoopToHlo).
-// Variables stay on the devices between runs.
+// A Backend that lowers graphs to StableHLO and compiles them for the devices of a PJRT plugin. A
+// program without targets runs one step per call; a program with targets runs a loop of steps
+// (LowerLoopToHlo). Variables stay on the devices between runs.
 
 #include <memory>
 
@@ -10,7 +10,7 @@
 
 namespace tpuest {
 
-// `client` outlives the backend's programs, and the variables that they have left on it.
+// `client` outlives the backend's programs and the variables that they leave on it.
 [[nodiscard]] std::unique_ptr<Backend> MakePjrtBackend(PjrtClient& client);
 
 }  // namespace tpuest

@@ -14,11 +14,11 @@
 namespace tpuest {
 namespace {
 
-// More than any TPU has, and few enough to describe.
+// More chips than any TPU has, and few enough to describe.
 constexpr int64_t kMostChips = int64_t{1} << 16;
 
-// libtpu looks for its machine when it is loaded. These variables say that there is none to look
-// for; what the user has set stays.
+// libtpu searches for TPU hardware when it is loaded; these variables prevent that. Variables that
+// the user has set stay unchanged.
 void SetTopologyVariables() {
   struct Variable {
     const char* name;
@@ -26,10 +26,10 @@ void SetTopologyVariables() {
   };
   constexpr Variable kVariables[] = {
       {"TPU_SKIP_MDS_QUERY", "1"},
-      {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},  // any; the topology's name counts
+      {"TPU_ACCELERATOR_TYPE", "v5litepod-4"},  // arbitrary; the topology's name decides
       {"TPU_WORKER_HOSTNAMES", "localhost"},
       {"TPU_LOG_DIR", "disabled"},
-      // A job that trains on this machine's TPU is none of a compiler's business.
+      // Another job may train on this machine's TPU meanwhile.
       {"ALLOW_MULTIPLE_LIBTPU_LOAD", "1"},
   };
   for (const Variable& variable : kVariables) {
@@ -38,29 +38,30 @@ void SetTopologyVariables() {
 }
 
 Error NoTopology(const std::string& name, const std::string& why) {
-  return {Code::kUsage, fmt::format("there is no topology '{}': {}", name, why),
-          "a TPU and its chips in each direction, such as v5e:2x2, v2:2x2x1, v4:2x2x1, v6e:2x4"};
+  return {
+      Code::kUsage, fmt::format("unknown topology '{}': {}", name, why),
+      "give a TPU and its chips in each direction, such as v5e:2x2, v2:2x2x1, v4:2x2x1, v6e:2x4"};
 }
 
-// Refuses names that would crash the plugin: it divides by what it reads, and makes as many devices
-// as it is told to. What is left it judges itself.
+// Refuses names that would crash the plugin, which divides by the numbers in the name and creates
+// as many devices as the name says. The plugin itself checks the rest.
 void CheckName(const std::string& name) {
   const size_t colon = name.find_first_of(":=");
-  if (colon == 0 || colon == std::string::npos) throw NoTopology(name, "it has no chips");
+  if (colon == 0 || colon == std::string::npos) throw NoTopology(name, "the name gives no chips");
   int64_t chips = 1;
   const std::string sizes = name.substr(colon + 1);
   for (const std::string& part : Split(sizes.substr(0, sizes.find('_')), 'x')) {
     const std::optional<int64_t> size = WholeNumber<int64_t>(part);
     if (!size || *size < 1) {
-      throw NoTopology(name, fmt::format("'{}' is no number of chips", part));
+      throw NoTopology(name, fmt::format("'{}' is not a number of chips", part));
     }
     chips = *size > kMostChips ? kMostChips + 1 : chips * *size;
-    if (chips > kMostChips) throw NoTopology(name, "no TPU has so many chips");
+    if (chips > kMostChips) throw NoTopology(name, "no TPU has that many chips");
   }
 }
 
-// The value of this name in a plugin's list, or nullptr. The values are the plugin's, and live as
-// long as what it described.
+// The value of this name in a plugin's list, or nullptr. The plugin owns the values, which live as
+// long as the described object.
 const pjrt::NamedValue* Find(const pjrt::NamedValue* values, size_t count, std::string_view name) {
   for (size_t i = 0; i < count; ++i) {
     if (std::string_view(values[i].name, values[i].name_size) == name) return &values[i];
@@ -102,7 +103,7 @@ constexpr PjrtFunction kTopologyFunctions[] = {
      "PJRT_Executable_GetCompiledMemoryStats"},
 };
 
-// A topology, and the plugin that knows it. The plugin goes last: topology_ is released through it.
+// A topology and its plugin. The plugin is destroyed last, because it releases topology_.
 class Topology final : public PjrtTopology {
  public:
   Topology(const std::string& path, const std::string& name, PjrtLogging logging)
@@ -122,7 +123,7 @@ class Topology final : public PjrtTopology {
  private:
   void Create();
   void Describe();
-  // The compiler's own figures; nothing is run.
+  // The compiler's own figures; the program does not run.
   [[nodiscard]] CompiledSize SizeOf(pjrt::Executable* executable) const;
 
   PjrtApi api_;
@@ -131,7 +132,8 @@ class Topology final : public PjrtTopology {
 };
 
 void Topology::Create() {
-  // v4's two cores share their memory and run as one device, unless asked not to; newer ones know.
+  // By default v4's two cores share their memory and run as one device; newer generations need no
+  // option.
   constexpr std::string_view kOption = "chip_config_name";
   constexpr std::string_view kOneDevice = "megacore";
   pjrt::NamedValue option;
@@ -155,7 +157,7 @@ void Topology::Create() {
   topology_.reset(create.topology);
 }
 
-// An attribute or a device that the plugin does not tell leaves its field 0 or empty.
+// An attribute or device that the plugin does not report leaves its field 0 or empty.
 void Topology::Describe() {
   constexpr std::string_view kWhat = "describing a topology";
   pjrt::TopologyDescriptionGetDeviceDescriptionsArgs devices{.topology = topology_.get()};
@@ -193,7 +195,7 @@ CompiledSize Topology::SizeOf(pjrt::Executable* executable) const {
   size.temporaries = memory.temp_size_in_bytes;
   size.peak = memory.peak_memory_in_bytes;
   pjrt::ExecutableGetCostAnalysisArgs cost{.executable = executable};
-  // Some plugins have no cost analysis.
+  // Some plugins lack a cost analysis.
   if (api_.Take(api_->executable_get_cost_analysis(&cost))) return size;
   const auto property = [&](std::string_view name) -> std::optional<double> {
     const pjrt::NamedValue* const value = Find(cost.properties, cost.num_properties, name);
@@ -205,8 +207,8 @@ CompiledSize Topology::SizeOf(pjrt::Executable* executable) const {
   return size;
 }
 
-// A program that does not fit is a result, not an Error: what is missing and what takes it is the
-// answer to the question.
+// A program that does not fit is a result, not an Error: the caller asked for the missing memory
+// and its largest users.
 CompiledSize Topology::Compile(const std::string& module, int replicas, int partitions) {
   CheckReplicas(replicas, partitions, info_.cores, info_.name, "cores");
   std::string code = module;

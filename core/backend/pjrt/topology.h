@@ -1,6 +1,6 @@
 #pragma once
-// Compiles for devices that are not there: a plugin that knows how its devices are put together
-// (libtpu) needs none to compile.
+// Compiles for devices that this machine does not have: a plugin that knows the topology of its
+// devices (libtpu) needs no device to compile.
 
 #include <cstdint>
 #include <memory>
@@ -16,11 +16,11 @@ namespace tpuest {
 struct TopologyInfo {
   std::string name;      // "v5e:2x2"
   std::string platform;  // "tpu"
-  std::string version;   // of the plugin, as it says
+  std::string version;   // the plugin's version, in its own words
   std::string kind;      // "TPU v5 lite"
   int cores = 0;         // devices
-  // Bytes of one core: its memory (TpuMemoryBytes; 0: not known), and what the plugin lets programs
-  // have of it (0: not said).
+  // Bytes per core: its memory (TpuMemoryBytes; 0: not known), and the part that programs may use
+  // (0: not reported).
   int64_t memory = 0;
   int64_t limit = 0;
 };
@@ -30,13 +30,13 @@ struct CompiledSize {
   int64_t code = 0;
   int64_t arguments = 0;
   int64_t outputs = 0;
-  int64_t aliased = 0;  // of the arguments, used again for outputs
+  int64_t aliased = 0;  // arguments whose memory is reused for outputs
   int64_t temporaries = 0;
-  int64_t peak = 0;  // 0: not said
-  // The plugin's estimate of one run, where it gives one; a loop's body is counted once.
+  int64_t peak = 0;  // 0: not reported
+  // The plugin's estimate for one run, if it has one; a loop's body is counted once.
   std::optional<double> flops;
   std::optional<double> bytes_accessed;
-  // There: the program does not fit, and nothing else is known (ShortageError).
+  // Set if the program does not fit; then all other fields are unset (ShortageError).
   std::optional<MemoryShortage> shortage;
 };
 
@@ -44,17 +44,17 @@ class PjrtTopology {
  public:
   virtual ~PjrtTopology() = default;
   [[nodiscard]] virtual const TopologyInfo& info() const = 0;
-  // Compiles a StableHLO module (hlo/builder.h) for so many replicas, each on so many cores of its
-  // own. Error kUsage with the plugin's words, at the place in the job of the node that they name.
+  // Compiles a StableHLO module (hlo/builder.h) for `replicas` replicas on `partitions` cores each.
+  // Throws kUsage with the plugin's message, at the job's line of the node that it names.
   [[nodiscard]] virtual CompiledSize Compile(const std::string& module, int replicas,
                                              int partitions = 1) = 0;
-  // The bytes that an argument takes on a core as its devices lay it out: with padding. TPUs keep
-  // tiles of 8 x 128 numbers. 0 where it does not fit.
+  // The bytes of an argument on a core, including the padding of the device's layout (TPUs use
+  // tiles of 8 x 128 numbers); 0 if it does not fit.
   [[nodiscard]] virtual int64_t ArgumentBytes(DType dtype, const Shape& shape) = 0;
 };
 
-// A topology by the plugin's name for it: for libtpu a TPU and its chips in each direction,
-// "v5e:2x2", "v4:2x2x1". Errors kUsage: PjrtApi's, and one that names a topology that there is not.
+// Opens a topology by the plugin's name for it; for libtpu a TPU generation and its chips in each
+// direction: "v5e:2x2", "v4:2x2x1". Throws PjrtApi's errors, and kUsage for an unknown topology.
 [[nodiscard]] std::unique_ptr<PjrtTopology> OpenTopology(const std::string& path,
                                                          const std::string& name,
                                                          PjrtLogging logging = PjrtLogging::kQuiet);

@@ -10,7 +10,7 @@
 namespace tpuest {
 namespace {
 
-// Memory of zeros that the system gives page by page.
+// Zeroed memory that the system allocates page by page on the first write.
 void* Reserve(size_t bytes, bool in_large_pages) {
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

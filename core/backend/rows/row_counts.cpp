@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kFewestSlots = 1024;
 
-// A power of two, of which three quarters are taken at most.
+// A power of two; at most three quarters of the slots are used.
 size_t SlotsFor(size_t rows) {
   return std::max<size_t>(std::bit_ceil(rows + rows / 3 + 1), kFewestSlots);
 }
@@ -24,7 +24,8 @@ size_t SlotsFor(size_t rows) {
 
 RowCounts::RowCounts(std::string table, const RowRules& rules, std::shared_ptr<RowBudget> budget)
     : table_(std::move(table)), rules_(rules), budget_(std::move(budget)) {
-  Check(rules_.admit_after > 0 && rules_.decides_every > 0, "rules of no counts or steps");
+  Check(rules_.admit_after > 0 && rules_.decides_every > 0,
+        "row rules with a zero count or interval");
   Index(0);
 }
 
@@ -38,7 +39,7 @@ void RowCounts::Pay(int64_t bytes) {
               fmt::format("the counts of {} rows of table \"{}\" need {} bytes more: all tables "
                           "would have {}, tpuest.embeddings.max_resident_bytes is {}",
                           counts_.size(), table_, bytes, held, budget_->most),
-              "raise it; with a smaller tpuest.embeddings.evict_after_steps fewer rows are known")
+              "raise it, or count fewer rows with a smaller tpuest.embeddings.evict_after_steps")
       .Key("tpuest.embeddings.max_resident_bytes");
 }
 

@@ -46,11 +46,11 @@ struct RowCount {
     return {row, count, last_step, is_trained};
   }
   // Inverse of Record; clamps numbers that no RowCount has.
-  [[nodiscard]] static RowCount Of(std::span<const int64_t, kNumbers> line) {
-    return {.row = line[0],
-            .last_step = line[2],
-            .count = static_cast<uint32_t>(std::clamp<int64_t>(line[1], 0, UINT32_MAX)),
-            .is_trained = line[3] == 1 ? 1U : 0U};
+  [[nodiscard]] static RowCount Of(std::span<const int64_t, kNumbers> record) {
+    return {.row = record[0],
+            .last_step = record[2],
+            .count = static_cast<uint32_t>(std::clamp<int64_t>(record[1], 0, UINT32_MAX)),
+            .is_trained = record[3] == 1 ? 1U : 0U};
   }
 };
 

@@ -71,7 +71,7 @@ struct CountedTable {
   std::vector<RowVariable> variables;  // the weights first
 };
 
-// What is tracked of a variable that is updated by rows. Updates of the weights stand for the whole
+// The tracking of a variable that is updated by rows. Updates of the weights represent the whole
 // table: slots are written together with them.
 struct RowWatch {
   std::shared_ptr<RowCounts> row_counts;  // nullptr: rows are not counted

@@ -17,7 +17,7 @@ inline size_t BytesOfPutRow(int64_t width) {
   return 1 + static_cast<size_t>(width) * sizeof(float);
 }
 
-// Appends these rows of a table, with the values of those that were written here.
+// Appends these rows of a table, with the values of the rows that were written here.
 inline void PutRows(MessageWriter& message, const RowTable& table, int column,
                     std::span<const int64_t> rows) {
   const size_t bytes = static_cast<size_t>(table.width()) * sizeof(float);

@@ -12,8 +12,8 @@
 
 namespace tpuest {
 
-// How rows are partitioned, as TensorFlow's partition_strategy: kMod gives row r to process
-// r % processes, kDiv gives each process one run of equally many rows.
+// The partitioning of rows, as TensorFlow's partition_strategy: kMod gives row r to process r %
+// processes, kDiv gives each process one run of equally many rows.
 enum class RowDeal { kMod, kDiv };
 
 // Kinds of per-row metadata. A record is a list of integers that begins with the row number; most

@@ -15,10 +15,11 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kMostArrayBytes = int64_t{256} << 20;  // of a table whose layout is its size's
+constexpr int64_t kMostArrayBytes = int64_t{256}
+                                    << 20;  // of a table whose layout is chosen by its size
 constexpr int64_t kSlabBytes = int64_t{1} << 20;
 constexpr size_t kFirstSlots = 1024;
-constexpr int64_t kFilledAtOnce = 4096;  // rows of an array
+constexpr int64_t kFilledAtOnce = 4096;  // rows of an array that are filled together
 constexpr size_t kFewestRemote = 64;
 constexpr size_t kAhead = kRowsAhead;
 
@@ -27,7 +28,7 @@ int64_t SlabRecords(int64_t record_bytes) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(records)));
 }
 
-// The numbers of the rows stand behind the records, at a multiple of 8 bytes.
+// The row numbers follow the records, at a multiple of 8 bytes.
 int64_t RecordsBytes(int64_t record_bytes) {
   return (SlabRecords(record_bytes) * record_bytes + 7) / 8 * 8;
 }
@@ -35,7 +36,7 @@ int64_t SlabBytes(int64_t record_bytes) {
   return RecordsBytes(record_bytes) + SlabRecords(record_bytes) * 8;
 }
 
-// The slots of an index of so many rows: three quarters of them are taken at most.
+// The number of slots of an index of `written` rows; at most three quarters are used.
 int64_t SlotsFor(int64_t written) {
   const auto needed = static_cast<uint64_t>(written + written / 3 + 1);
   return static_cast<int64_t>(std::max<uint64_t>(std::bit_ceil(needed), kFirstSlots));
@@ -68,7 +69,7 @@ RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variabl
       seed_(seed),
       owned_(owners_ == nullptr ? OwnedRows{.first = 0, .end = rows} : owners_->Owned(rows)),
       budgeted_rows_(owned_.count()) {
-  Check(rows > 0 && width > 0 && !variables_.empty(), "a table of no rows or numbers");
+  Check(rows > 0 && width > 0 && !variables_.empty(), "a table without rows or columns");
   Pay(BytesOf(budgeted_rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
     array_ = RowArray(rows_, record_floats_);
@@ -96,8 +97,8 @@ void RowTable::Pay(int64_t bytes) {
       fmt::format("table \"{}\" needs {} bytes more: it has {} ({}), all tables would have {}, "
                   "tpuest.embeddings.max_resident_bytes is {}",
                   variables_.front().name, bytes, paid_, how, held, budget_->most),
-      "raise it, take a smaller dimension or fewer slots (StochasticGradientDescent has "
-      "none); `tpuest plan` has the sums")
+      "raise it, or use a smaller dimension or an optimizer with fewer slots "
+      "(StochasticGradientDescent has none); `tpuest plan` shows the sums")
       .Key("tpuest.embeddings.max_resident_bytes");
 }
 
@@ -155,8 +156,8 @@ uint32_t RowTable::NewPlace() {
     Pay(bytes);
     slabs_.push_back(std::make_unique_for_overwrite<char[]>(static_cast<size_t>(bytes)));
     const auto first = (slabs_.size() - 1) * static_cast<size_t>(slab_records_);
-    Check(first + static_cast<size_t>(slab_records_) < UINT32_MAX, "a table of 2^32 records");
-    // Taken from the back: the first place of a slab first.
+    Check(first + static_cast<size_t>(slab_records_) < UINT32_MAX, "a table with 2^32 records");
+    // Places are taken from the back of free_, so the first place of a slab is used first.
     for (int64_t i = slab_records_ - 1; i >= 0; --i) {
       const auto place = static_cast<uint32_t>(first + static_cast<size_t>(i));
       KeyAt(place) = -1;
@@ -184,7 +185,7 @@ float* RowTable::Add(int64_t row) {
   return RecordAt(place);
 }
 
-// What stands behind a slot that becomes free moves up, so that no search ends too soon.
+// Entries after a freed slot move up, so that no search ends too early.
 void RowTable::Remove(int64_t row) {
   --written_;
   if (IsArray()) {
@@ -288,7 +289,8 @@ void RowTable::ReadOthers(int column, std::span<const int64_t> rows,
 }
 
 void RowTable::Deal(const PassOnFn& pass_on) {
-  Check(owners_ != nullptr && !is_dealt_, "a table of one process, or one that is dealt");
+  Check(owners_ != nullptr && !is_dealt_,
+        "the table belongs to one process or is already partitioned");
   for (const int64_t row : HeldRows()) {
     if (owned_.Has(row)) continue;
     const std::span<const float> record(Find(row), static_cast<size_t>(record_floats_));
@@ -334,7 +336,7 @@ void RowTable::AddRemote(int64_t row) {
   slot = static_cast<uint32_t>(n + 1);
 }
 
-// Their memory is for the next ones.
+// Keeps the memory for the next remote rows.
 void RowTable::ReleaseRemote() {
   if (remote_.rows.empty()) return;
   remote_.rows.clear();
@@ -415,7 +417,7 @@ void RowTable::ReadRange(int column, int64_t first, int64_t n, float* to) const 
 
 void RowTable::ReadHere(int column, int64_t first, int64_t n, float* to) const {
   const size_t bytes = static_cast<size_t>(width_) * sizeof(float);
-  // Of a group's table no row stays that nobody wrote: its process may not have paid for it.
+  // In a group, rows that were never written are not kept: their budget may not have been reserved.
   if (IsArray() && owners_ == nullptr) {
     Fill(first, n);
     const float* from = array_.Record(first) + column * width_;
@@ -495,7 +497,7 @@ void RowTable::NoteWrite(int column, int64_t row, const float* record, const flo
     const float* const before = record + column * width_;
     noted_values_.insert(noted_values_.end(), before, before + width_);
   }
-  // Of a number that is not finite all bits of the exponent are 1.
+  // In a non-finite number all exponent bits are 1.
   uint32_t largest = 0;
   for (int64_t i = 0; i < width_; ++i) {
     largest = std::max(largest, std::bit_cast<uint32_t>(values[i]) & 0x7FFFFFFFU);
@@ -503,7 +505,7 @@ void RowTable::NoteWrite(int column, int64_t row, const float* record, const flo
   if (largest >= 0x7F800000U) noted_is_finite_ = false;
 }
 
-// The last write first: of a row that was written twice the oldest values stay.
+// Undoes the last write first, so a row that was written twice gets its oldest values.
 void RowTable::TakeBack() {
   const float* values = noted_values_.data() + noted_values_.size();
   for (auto noted = noted_.rbegin(); noted != noted_.rend(); ++noted) {

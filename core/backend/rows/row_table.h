@@ -104,7 +104,7 @@ class RowTable {
     const float* const record = Find(row);
     return record == nullptr ? nullptr : record + column * width_;
   }
-  // These rows, with the values of those that were written here.
+  // Returns these rows, with the values of the rows that were written here.
   [[nodiscard]] RemoteRows RowsFor(int column, std::vector<int64_t> rows) const;
   // The rows that were written here among first .. first + n - 1, in ascending order.
   [[nodiscard]] std::vector<int64_t> OwnRows(int64_t first, int64_t n) const;

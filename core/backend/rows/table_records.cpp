@@ -23,23 +23,23 @@ RowOwners* OwnersOf(const TableStore& tables, const std::string& weights) {
   return rows == nullptr ? nullptr : rows->table->owners().get();
 }
 
-std::vector<int64_t> LinesOf(const std::vector<RowCount>& row_counts) {
-  std::vector<int64_t> lines;
-  lines.reserve(row_counts.size() * RowCount::kNumbers);
+std::vector<int64_t> RecordsOf(const std::vector<RowCount>& row_counts) {
+  std::vector<int64_t> records;
+  records.reserve(row_counts.size() * RowCount::kNumbers);
   for (const RowCount& row_count : row_counts) {
-    const std::array line = row_count.Record();
-    lines.insert(lines.end(), line.begin(), line.end());
+    const std::array record = row_count.Record();
+    records.insert(records.end(), record.begin(), record.end());
   }
-  return lines;
+  return records;
 }
 
-// Of these rows those that are known, or those that are not.
+// The rows that have a count, or the rows without one.
 std::vector<int64_t> Known(const RowCounts& row_counts, const std::vector<int64_t>& rows) {
   std::vector<RowCount> known;
   for (const int64_t row : rows) {
     if (const std::optional<RowCount> row_count = row_counts.Of(row)) known.push_back(*row_count);
   }
-  return LinesOf(known);
+  return RecordsOf(known);
 }
 std::vector<int64_t> Gone(const RowCounts& row_counts, std::vector<int64_t> rows) {
   std::erase_if(rows, [&](int64_t row) { return row_counts.Of(row).has_value(); });
@@ -87,7 +87,7 @@ std::vector<int64_t> OwnRecords(const TableStore& tables, const std::string& wei
       return rows;
     }
     case RowRecords::kSeen:
-      return LinesOf(row_counts().Sorted(first, n));
+      return RecordsOf(row_counts().Sorted(first, n));
     case RowRecords::kSeenChanged:
       return Known(row_counts(), row_counts().changed()->Sorted(first, n));
     case RowRecords::kSeenGone:
@@ -121,7 +121,7 @@ int64_t CountAllRecords(const TableStore& tables, const std::string& weights, Ro
 void PutRecords(TableStore& tables, const std::string& weights, RowRecords what,
                 std::span<const int64_t> lines) {
   const size_t numbers = NumbersOfRecord(what);
-  for (; lines.size() >= numbers; lines = lines.subspan(numbers)) {
+  for (; records.size() >= numbers; records = records.subspan(numbers)) {
     switch (what) {
       case RowRecords::kSeen:
         tables.counted().at(weights).row_counts->Put(
@@ -136,7 +136,7 @@ void PutRecords(TableStore& tables, const std::string& weights, RowRecords what,
         break;
       case RowRecords::kWritten:
       case RowRecords::kDropped:
-        Check(false, "lines of {} that are of its rows' values", weights);
+        Check(false, "records of {} that describe its rows' values", weights);
     }
   }
 }

@@ -227,12 +227,12 @@ TEST_CASE("a handle, and a node without outputs, cannot be fetched") {
   CHECK(fetched([](Graph& g) {
           return g.Add("HashTableV2", {},
                        {{"key_dtype", DType::kInt64}, {"value_dtype", DType::kInt64}});
-        }) == "HashTableV2 'HashTableV2' gives a handle, which is no result");
+        }) == "HashTableV2 'HashTableV2' gives a handle; only tensors can be fetched");
   CHECK(fetched([](Graph& g) {
           Node* const none = g.AddNode("Unpack", {g.Constant(Tensor(DType::kFloat, {2, 0}))},
                                        {{"num", int64_t{0}}, {"axis", int64_t{1}}});
           return Value{none, 0};
-        }) == "Unpack 'Unpack' gives no tensor, which is no result");
+        }) == "Unpack 'Unpack' gives no tensor; only tensors can be fetched");
 }
 
 TEST_CASE("a size that does not fit into memory is refused at its node before allocation") {

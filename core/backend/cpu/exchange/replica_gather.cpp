@@ -22,29 +22,29 @@ bool IsDealt(const GatherJob& job) {
   return job.rows != nullptr && job.rows->table->is_dealt() && job.numbers.bytes > 0;
 }
 
-// Returns where the bytes end.
+// Copies the bytes and returns the address after them.
 char* Append(char* to, const void* from, size_t bytes) {
   std::memcpy(to, from, bytes);
   return to + bytes;
 }
 
-// What stands before the rows of a replica in a piece; behind the last rows of all, one without
-// rows, of the job behind the last.
+// Precedes the rows of a replica in a piece. The last one of all has no rows, and its job is one
+// past the last job.
 struct RowsHead {
   uint32_t job = 0;
-  uint32_t replica = 0;  // counted from the first of the process that gives them
+  uint32_t replica = 0;  // counted from the sender's first replica
   uint64_t rows = 0;
 };
 
-// Gathers between processes.
+// Gathers rows between processes.
 class Exchange {
  public:
   using AtFn = std::function<char*(Buffer, int)>;
 
-  // Every process has as many replicas.
+  // All processes have equally many replicas.
   Exchange(const ReplicaRange& here, const AtFn& at) : here_(here), at_(at) {}
 
-  // All jobs go to all, from where they are.
+  // Sends the rows of all jobs to all peers, without copying them.
   void GiveWhole(const std::vector<GatherJob>& jobs, Collective& collective) const {
     std::deque<RowsHead> heads;
     std::vector<std::string_view> piece;
@@ -68,11 +68,12 @@ class Exchange {
     collective.GiveAll(piece);
   }
 
-  // Where the rows of each owner are among those of a replica: by replica, then by owner.
+  // The positions of each owner's rows among a replica's rows, by replica and owner.
   using RowPlaces = std::vector<std::vector<std::vector<uint32_t>>>;
 
-  // Of a table that is shared: the rows of this process go to the front of each replica's, with -1
-  // behind them, so that who reads them meets no other between them. Says where the others' are.
+  // For a shared table: moves the rows that this process owns to the front of each replica's rows
+  // and sets the rest to -1, so a reader meets no other rows in between. Returns the positions of
+  // the other owners' rows.
   [[nodiscard]] RowPlaces KeepOwn(const GatherJob& job) const {
     const RowTable& table = *job.rows->table;
     const RowOwners& owners = *table.owners();
@@ -103,7 +104,7 @@ class Exchange {
     return places;
   }
 
-  // Each process gets the rows that it owns of tables that are shared, and all of the others.
+  // Sends each process the rows that it owns of shared tables, and all rows of other tables.
   void GiveByOwner(const std::vector<GatherJob>& jobs, const std::vector<RowPlaces>& places,
                    Collective& collective) const {
     for (const int owner : collective.others()) {
@@ -127,7 +128,7 @@ class Exchange {
     }
   }
 
-  // What the others have given, in either way.
+  // Takes the rows that the peers sent, for either kind of table.
   void Take(const std::vector<GatherJob>& jobs, Collective& collective) const {
     for (const int other : collective.others()) {
       std::vector<size_t> taken(jobs.size() * static_cast<size_t>(here_.count), 0);
@@ -142,7 +143,7 @@ class Exchange {
   }
 
  private:
-  // What a part's `out` has of the first replica of a process.
+  // The address in a part's `out` of the first replica of a process.
   [[nodiscard]] char* FirstOf(size_t rank, const GatherPart& part) const {
     return at_(part.out, 0) + rank * static_cast<size_t>(here_.count) * part.bytes;
   }
@@ -153,13 +154,14 @@ class Exchange {
   static RowsHead EndOf(const std::vector<GatherJob>& jobs) {
     return {.job = static_cast<uint32_t>(jobs.size())};
   }
-  // How many rows of a job a piece has at most.
+  // The maximum number of a job's rows in a piece.
   static size_t MostRows(const GatherJob& job) {
     return std::max<size_t>(1, kExchangedBytes / (SizeOf(job.dtype) + RowBytes(job)));
   }
 
-  // Calls fn(head, numbers, their bytes, values, their bytes) for runs of the rows of each replica
-  // here of what goes to all, without the last ones that are as UniqueRows fills up: -1, and zeros.
+  // Calls fn(head, numbers, their bytes, values, their bytes) for runs of rows of each local
+  // replica that are sent to all peers, without the padding of UniqueRows at the end (row number
+  // -1, values zero).
   template <class Fn>
   void ForWhole(const std::vector<GatherJob>& jobs, const Fn& fn) const {
     for (size_t i = 0; i < jobs.size(); ++i) {
@@ -195,7 +197,7 @@ class Exchange {
     return rows;
   }
 
-  // Puts what each replica here has of an owner's rows.
+  // Appends the rows of one owner that each local replica has.
   template <class Fn>
   void PutRowsOf(int owner, const GatherJob& job, size_t index, const RowPlaces& of,
                  MessageWriter& piece, const Fn& give_if_full) const {
@@ -220,8 +222,8 @@ class Exchange {
     }
   }
 
-  // Puts the rows of a piece behind those that have come before, of each replica of each job. Says
-  // whether it was the last.
+  // Appends the rows of a piece to the rows received so far, for each replica of each job. Returns
+  // whether the piece was the last.
   bool TakePiece(const std::vector<GatherJob>& jobs, size_t rank, std::string_view bytes,
                  std::vector<size_t>& taken) const {
     MessageReader piece(bytes);
@@ -229,9 +231,11 @@ class Exchange {
       const auto head = piece.Number<RowsHead>();
       if (head.job == jobs.size()) return true;
       const GatherJob& job = jobs.at(head.job);
-      Check(head.replica < static_cast<uint32_t>(here_.count), "there is no such replica");
+      Check(head.replica < static_cast<uint32_t>(here_.count),
+            "a message names a replica that its sender does not have");
       size_t& before = taken[PlaceOf(head)];
-      Check(head.rows <= CountOf(job) - before, "process {} has more rows than it may", rank);
+      Check(head.rows <= CountOf(job) - before, "process {} sent more rows than its replicas have",
+            rank);
       char* const values = FirstOf(rank, job.values) + head.replica * job.values.bytes;
       WithNumbers(job, FirstOf(rank, job.numbers) + head.replica * job.numbers.bytes,
                   [&](auto* numbers) { piece.Numbers(numbers + before, head.rows); });
@@ -243,7 +247,7 @@ class Exchange {
   [[nodiscard]] size_t PlaceOf(const RowsHead& head) const {
     return head.job * static_cast<size_t>(here_.count) + head.replica;
   }
-  // Behind what has come: -1, and zeros where they are read.
+  // Fills the rest after the received rows with -1, and with zeros if the values are read.
   void FillUp(const std::vector<GatherJob>& jobs, size_t rank, size_t place, size_t taken) const {
     const GatherJob& job = jobs[place / static_cast<size_t>(here_.count)];
     const size_t replica = place % static_cast<size_t>(here_.count);
@@ -256,7 +260,7 @@ class Exchange {
     std::memset(values + bytes, 0, job.values.bytes - bytes);
   }
 
-  // Calls fn(the numbers of a replica's rows), as what they are.
+  // Calls fn with a replica's row numbers in their own type.
   template <class Fn>
   static void WithNumbers(const GatherJob& job, char* numbers, Fn&& fn) {
     if (job.dtype == DType::kInt64) {

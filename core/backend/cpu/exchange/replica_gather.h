@@ -1,7 +1,8 @@
 #pragma once
-// The rows that every replica has gradients of, one replica behind the other: each process copies
-// those of its own replicas and, in a group, gets the others' from theirs, in pieces of 256 KiB or
-// so. Of a table whose rows processes share, each gets those that it owns.
+// Gathers the rows for which any replica has gradients, concatenated in order of replicas. Each
+// process copies its own replicas' rows and, in a group, receives its peers' rows in pieces of
+// about 256 KiB. For a table that processes share, each process receives only the rows that it
+// owns.
 
 #include <functional>
 #include <vector>
@@ -16,24 +17,24 @@ namespace tpuest {
 
 struct GatherPart {
   Buffer in;
-  Buffer out;        // of all replicas
-  size_t bytes = 0;  // of one replica
+  Buffer out;        // the rows of all replicas
+  size_t bytes = 0;  // per replica
 };
 
 struct GatherJob {
   GatherPart numbers;           // [n]
   GatherPart values;            // [n, ...]
-  DType dtype = DType::kInt64;  // of the numbers; or int32
-  // The table whose update alone reads them (graph.h: kRowsOf). nullptr: another reads them, or
-  // they are of no table that is kept by rows.
+  DType dtype = DType::kInt64;  // of the numbers: kInt64 or kInt32
+  // The table whose update is the only reader of the rows (graph.h: kRowsOf). nullptr: there are
+  // other readers, or the table is not kept by rows.
   const RowColumn* rows = nullptr;
 };
 
-// Fills the `out` of all jobs: the begin with what is of this process, which leaves for the others,
-// the end with what comes of them. `here`: the replicas of this process; `at` gives a buffer's
-// memory for one of them, counted from the first. `collective`: nullptr where all replicas are
-// here. Of a table that is shared the rows that this process owns alone are there: each replica
-// has its own in front, and behind them -1; the values of a -1 are not read.
+// Fill the `out` of all jobs. BeginGather fills in this process's rows and sends them to the peers;
+// EndGather fills in the rows that the peers sent. `here`: the replicas of this process; `at`
+// returns a buffer's memory for one of them, counted from the first. `collective` is nullptr if all
+// replicas are here. For a shared table only the rows that this process owns are filled in: each
+// replica's come first, followed by row numbers -1, whose values are not read.
 void BeginGather(const std::vector<GatherJob>& jobs, const ReplicaRange& here,
                  const std::function<char*(Buffer, int replica)>& at, ThreadTeam& team,
                  Collective* collective);

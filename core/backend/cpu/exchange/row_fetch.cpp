@@ -13,14 +13,14 @@
 namespace tpuest {
 namespace {
 
-// Rows begin to end - 1 of those that are asked for of a table.
+// Entries [begin, end) of the list of rows requested from a table.
 struct RowRun {
   size_t table = 0;
   size_t begin = 0;
   size_t end = 0;
 };
 
-// The rows of all tables, so many of each and each of so many bytes, in pieces.
+// Divides the requested rows into pieces. `rows` and the bytes of a row are by table.
 std::vector<std::vector<RowRun>> PiecesOf(std::span<const size_t> rows,
                                           std::span<const size_t> bytes) {
   std::vector<std::vector<RowRun>> pieces;
@@ -40,18 +40,18 @@ std::vector<std::vector<RowRun>> PiecesOf(std::span<const size_t> rows,
   return pieces;
 }
 
-// The tables of the jobs, each once, in their order: in every process the same.
+// The tables of the jobs without duplicates, in an order that is the same in every process.
 std::vector<RowTable*> TablesOf(const std::vector<FetchJob>& jobs) {
   std::vector<RowTable*> tables;
   for (const FetchJob& job : jobs) {
-    Check(job.rows->column == 0, "others' rows are asked for of weights alone");
+    Check(job.rows->column == 0, "remote rows are fetched only for weights");
     RowTable* const table = job.rows->table.get();
     if (std::find(tables.begin(), tables.end(), table) == tables.end()) tables.push_back(table);
   }
   return tables;
 }
 
-// A row that is outside of the table is left to the lookup, which says so.
+// Skips rows outside of the table; the lookup itself refuses them.
 template <class T>
 void AddRemoteRows(const void* ids, int64_t n, RowTable& table) {
   const T* const numbers = static_cast<const T*>(ids);
@@ -61,7 +61,7 @@ void AddRemoteRows(const void* ids, int64_t n, RowTable& table) {
   }
 }
 
-// In the chief alone: the others are between two orders.
+// Only in the chief, while its peers wait for a control message.
 void AskOwners(RowTable& table) {
   RemoteRows& remote = table.remote();
   if (remote.rows.empty()) return;
@@ -73,34 +73,34 @@ void AskOwners(RowTable& table) {
 
 }  // namespace
 
-// What one phase asks for. The questions of several may be on their way, then their answers.
+// The fetch of one phase. Several fetches may be in transit at a time.
 class RowFetches::Fetch {
  public:
   Fetch(const std::vector<FetchJob>& jobs, int replicas, const AtFn& at, Collective* collective)
       : jobs_(jobs), replicas_(replicas), at_(at), collective_(collective) {}
 
   void Ask();
-  // Answers the others, if they have asked and are not answered; one thread at a time does it. Says
-  // whether they are.
+  // Answers the peers if all questions have arrived; one thread at a time. Returns whether the
+  // peers are answered.
   bool AnswerIfAsked();
-  // Waits until they have asked.
+  // Waits for the peers' questions and answers them.
   void Answer();
   void Take();
   void ReleaseRemote() const;
 
  private:
-  // A table, and where among its remote the rows of each process are.
+  // A table, and the positions of each owner's rows among its remote rows.
   struct Asked {
     RowTable* table = nullptr;
     std::vector<std::vector<uint32_t>> of_owner;
   };
   [[nodiscard]] Asked AskedOf(RowTable* table) const;
   void GiveQuestion(int owner) const;
-  // The rows of each table that a process asks for.
+  // Takes a process's question: the requested rows by table.
   [[nodiscard]] std::vector<std::vector<int64_t>> TakeQuestion(int rank) const;
   void AnswerAll();
   void TakeAnswer(int owner) const;
-  // How many rows of each table this process asks an owner for, and the bytes of an answer's rows.
+  // The number of rows of each table that this process requests from an owner.
   [[nodiscard]] std::vector<size_t> CountsFor(int owner) const;
   [[nodiscard]] std::vector<size_t> AnswerBytes() const;
 
@@ -108,8 +108,8 @@ class RowFetches::Fetch {
   const int replicas_;
   const AtFn at_;
   Collective* const collective_;
-  std::vector<Asked> asked_;            // of tables that are dealt
-  std::atomic<bool> is_asked_ = false;  // and the others are not answered
+  std::vector<Asked> asked_;            // the partitioned tables
+  std::atomic<bool> is_asked_ = false;  // questions are sent; the peers are not yet answered
   std::mutex answering_;
 };
 
@@ -213,7 +213,8 @@ void RowFetches::Fetch::Answer() {
   if (is_asked_) AnswerAll();
 }
 
-// The k-th pieces of all before the next ones: nobody waits for another's answer to be whole.
+// Sends the k-th pieces of all answers before the next ones, so that no process waits for another's
+// complete answer.
 void RowFetches::Fetch::AnswerAll() {
   const std::vector<size_t> bytes = AnswerBytes();
   struct Question {
@@ -283,7 +284,7 @@ RowFetches::RowFetches(std::vector<const PhaseFetches*> phases, int replicas, co
 
 RowFetches::~RowFetches() = default;
 
-// Messages come in their order: what was asked for is taken before the next is given.
+// Messages arrive in order: earlier answers are taken before another exchange begins.
 void RowFetches::Prepare(size_t phase, bool gives) {
   const std::vector<size_t>& asks = phases_[phase]->asks;
   if (gives || !asks.empty() || fetches_[phase] != nullptr) TakeAll();

@@ -1,21 +1,21 @@
 #pragma once
-// The rows of tables that a phase looks up and other processes own
-// (core/backend/rows/row_owners.h): before it begins each process tells every owner which rows its
-// replicas ask for, once each, and gets those that are written; the rest it draws by itself.
-// Meanwhile phases run that need none of them:
+// Fetches the rows that a phase looks up in tables and other processes own
+// (core/backend/rows/row_owners.h). Before the phase each process sends every owner the unique row
+// numbers that its replicas need, and receives the materialized rows; it computes the initial
+// values of all other rows itself. Phases that need none of these rows run in the meantime:
 //
-//   Ask      before the first phase behind which the numbers of the rows are known, and no update
-//            of their tables is left: the questions leave
-//   Answer   when the others' questions are there: between the blocks of a phase, at the latest
-//            before the rows are taken
-//   Take     before the phase that looks up, or another that gives or takes something
+//   Ask      before the first phase at which the row numbers are known and no update of their
+//            tables is pending: sends the questions
+//   Answer   as soon as the peers' questions have arrived: between the blocks of a phase, at the
+//            latest before the rows are taken
+//   Take     before the phase that looks up, or before another exchange
 //
-//   question of an owner   how many rows of each table, uint64 [tables], and the first piece of
-//                          their numbers, int64; then the other pieces
-//   answer                 pieces: PutRows of some of them (core/backend/rows/row_message.h)
+//   question to an owner   number of rows of each table, uint64 [tables], and the first piece of
+//                          the row numbers, int64; then the other pieces
+//   answer                 pieces: PutRows of some of the rows (core/backend/rows/row_message.h)
 //
-// A piece is of kExchangedBytes or so, and holds rows of one table or of several, in their order.
-// Both sides know how many there are, and of what.
+// A piece has about kExchangedBytes and holds rows of one or more tables, in order. Both sides know
+// how many pieces follow and which rows each holds.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,37 +36,37 @@ struct FetchJob {
   Buffer ids;                       // int32 or int64 [elements], of a replica
   DType dtype = DType::kInt64;
   int64_t elements = 0;
-  bool is_shared = false;  // all replicas ask for the same
+  bool is_shared = false;  // all replicas look up the same rows
 };
 
-// What a phase looks up of others.
+// The lookups of a phase that need rows of other processes.
 struct PhaseFetches {
   std::vector<FetchJob> jobs;
-  std::vector<size_t> asks;  // phases for whose jobs is asked before this one begins
+  std::vector<size_t> asks;  // phases whose questions are sent before this one begins
 };
 
-// Those of a program.
+// Performs the row fetches of a program.
 class RowFetches {
  public:
   using AtFn = std::function<const void*(Buffer, int replica)>;
 
-  // By phase. `replicas`: of this process; `at` gives a buffer's memory for one of them.
-  // `collective`: nullptr where the chief runs a program alone, while the others wait. The phases
-  // and it outlive this.
+  // `phases`: the fetches by phase. `replicas`: number of this process's replicas; `at` returns a
+  // buffer's memory for one of them. `collective` is nullptr if only the chief runs the program
+  // while its peers wait. `phases` and `collective` outlive this object.
   RowFetches(std::vector<const PhaseFetches*> phases, int replicas, const AtFn& at,
              Collective* collective);
   ~RowFetches();
   RowFetches(const RowFetches&) = delete;
   RowFetches& operator=(const RowFetches&) = delete;
 
-  // All that a phase looks up is there, among its tables' remote, and what is asked before it is on
-  // its way. `gives`: the phase gives the others something else, or takes it, when it begins. Error
-  // kLost.
+  // On return all rows that a phase looks up are among its tables' remote rows, and the questions
+  // that are due before it are sent. `gives`: the phase begins with another exchange with the
+  // peers. Throws kLost.
   void Prepare(size_t phase, bool gives);
-  // While the kernels of a phase run that writes no rows, on any thread: answers the others where
-  // they have asked. Error kLost.
+  // Answers the peers' questions that have arrived. Called on any thread while the kernels of a
+  // phase run that writes no rows. Throws kLost.
   void AnswerIfAsked();
-  // There are no remote any more.
+  // Releases all remote rows.
   void ReleaseRemote() const;
 
  private:
@@ -74,8 +74,9 @@ class RowFetches {
   void TakeAll();
 
   const std::vector<const PhaseFetches*> phases_;
-  std::vector<std::unique_ptr<Fetch>> fetches_;  // by phase; nullptr: it looks up nothing
-  std::vector<Fetch*> asked_;                    // and not taken, in the order of their questions
+  std::vector<std::unique_ptr<Fetch>>
+      fetches_;                // by phase; nullptr: the phase needs no remote rows
+  std::vector<Fetch*> asked_;  // asked but not yet taken, in the order of their questions
 };
 
 }  // namespace tpuest

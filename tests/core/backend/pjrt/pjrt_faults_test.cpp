@@ -38,14 +38,14 @@ TEST_CASE("a plugin that cannot be used: one message with the file and the versi
     CHECK(error.faults().size() == 1);
     CHECK(error.message() == path + message);
   };
-  check("no/such.so", ": there is no such plugin");
-  check(Fake("no_get_api"), ": is no PJRT plugin: it has no GetPjrtApi");
+  check("no/such.so", ": this plugin does not exist");
+  check(Fake("no_get_api"), ": not a PJRT plugin: it has no GetPjrtApi");
   check(Fake("other_major"), ": has " + Versions(pjrt::kApiMajor + 3, 4));
   check(Fake("old"),
         ": has no PJRT_LoadedExecutable_Execute: it has " + Versions(pjrt::kApiMajor, 5));
   check(Fake("fail_initialize"),
-        ": does not start: no driver (it has " + Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
-  check(Fake("fail_create"), ": does not start: no device is free (it has " +
+        ": the plugin does not start: no driver (it has " + Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
+  check(Fake("fail_create"), ": the plugin does not start: no device is free (it has " +
                                  Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
 }
 
@@ -55,7 +55,7 @@ TEST_CASE("a file that is no library") {
   std::ofstream(path) << "no library";
   const Error error = LoadingFails(path);
   CHECK(error.code() == Code::kUsage);
-  CHECK(error.message() == path + ": is no PJRT plugin: file too short");
+  CHECK(error.message() == path + ": not a PJRT plugin: file too short");
 }
 
 // The error of running a program on a plugin that has started.
@@ -146,7 +146,7 @@ TEST_CASE("a topology that there is not") {
       FAIL("there is one");
     } catch (const Error& error) {
       CHECK(error.code() == Code::kUsage);
-      CHECK(error.message().find(fmt::format("there is no topology '{}': ", name)) == 0);
+      CHECK(error.message().find(fmt::format("unknown topology '{}': ", name)) == 0);
       CHECK(error.faults()[0].hint.find("v5e:2x2") != std::string::npos);
     }
   }

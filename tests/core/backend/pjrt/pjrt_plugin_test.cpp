@@ -82,7 +82,7 @@ TEST_CASE("where no plugin is found the message says where it looked and what fe
     FAIL("found one");
   } catch (const Error& error) {
     CHECK(error.code() == Code::kUsage);
-    CHECK(error.message() == "there is no plugin for the device 'tpu'; looked for " +
+    CHECK(error.message() == "no plugin found for the device 'tpu'; looked for " +
                                  folder.File("cache/tpuest/plugins/tpu/libtpu.so, ") +
                                  folder.File("venv/lib/python3*/*-packages/libtpu/libtpu.so"));
     CHECK(error.faults()[0].hint ==
