@@ -1,5 +1,5 @@
 #pragma once
-// A check that the options of sources and of stages share.
+// A check that the options of sources and stages have in common.
 
 #include <fmt/format.h>
 

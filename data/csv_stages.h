@@ -1,5 +1,5 @@
 #pragma once
-// The stages that make_csv_dataset makes itself, where a job gives it the arguments for them.
+// The stages that make_csv_dataset itself adds if a job passes it their arguments.
 
 #include <cstdint>
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace tpuest::data {
 
-// Takes shuffle, shuffle_buffer_size, shuffle_seed and num_epochs of a make_csv_dataset as the
-// input_fn's shuffle and repeat, or as its first stages where it has an order of its own; the same
-// of datasets that its stages name. Error kUsage, below `key` (input_fns.NAME), where one is said
-// in both places, or cannot be.
+// Converts shuffle, shuffle_buffer_size, shuffle_seed and num_epochs of a make_csv_dataset to the
+// input_fn's shuffle and repeat, or to its first stages if it has `stages`; also for datasets that
+// its stages name. Throws kUsage, below `key` (input_fns.NAME), for an option that is given in both
+// places or is invalid.
 void TakeCsvStages(InputFnOptions& options, const std::string& key);
 
-// How many examples the input_fn itself makes a batch of: the last of its stages, or a
-// make_csv_dataset with a batch_size. nullopt: as many as it is asked for.
+// The batch size that the input_fn itself sets, by its last stage or by a make_csv_dataset with
+// batch_size; nullopt if the caller chooses it.
 [[nodiscard]] std::optional<int64_t> BatchOf(const InputFnOptions& options);
 
 }  // namespace tpuest::data

@@ -1,5 +1,5 @@
 #pragma once
-// The job's tpuest.data_errors: whether a record that cannot be read ends the run or is left out.
+// The job's tpuest.data_errors: whether an unreadable record ends the run or is skipped.
 
 #include <cstdint>
 #include <functional>
@@ -28,16 +28,16 @@ struct DataErrorOptions {
   [[nodiscard]] bool skip() const { return policy == "skip"; }
 };
 
-// One record that was left out: its file, the line of the fault (from 1), and what is wrong.
+// A skipped record: its file, the line of the error (from 1), and the message.
 struct BadRecord {
   std::string file;
   int line = 0;
   std::string why;
 };
 
-// The treatment of bad records by a source. `report` is told which ones were left out and how many
-// records there are in all; it is called once, while the source is opened, and only if there are
-// any. 0 records: files or folders that could not be looked into, so that nobody knows how many.
+// The treatment of bad records by a source. Calls `report` with the skipped records and the total
+// number of records, once, while the source is opened, and only if records were skipped. A total of
+// 0 means that files or folders could not be read, so the number is unknown.
 struct DataErrors {
   DataErrorOptions options;
   std::function<void(const std::vector<BadRecord>& bad, int64_t records)> report;  // may be empty

@@ -1,7 +1,6 @@
 #pragma once
-// Random numbers that are taken one after another: a pure function of whose they are and of how
-// many were taken before. One more or less of them changes all that come after, and every run on
-// them.
+// A sequence of random numbers: each is a pure function of the key and of how many were taken
+// before. An additional draw changes all later ones, and so every run that uses them.
 
 #include <array>
 #include <cstddef>
@@ -27,13 +26,13 @@ class Draws {
   float Uniform() { return UniformFloat(Word()); }
   // Uniform in [low, high).
   float Between(float low, float high) { return low + (high - low) * Uniform(); }
-  // Around 0, at most `reach` away, small values more often.
+  // Around 0, at most `reach` away; values near 0 are more likely.
   float Around(float reach) {
     const float a = Uniform();
     const float b = Uniform();
     return reach * (a + b - 1);
   }
-  // One of 0..count-1, each as likely to within count / 2^32.
+  // Uniform in 0..count-1, with a bias below count / 2^32.
   int64_t Below(int64_t count) {
     return static_cast<int64_t>(uint64_t{Word()} * static_cast<uint64_t>(count) >> 32U);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Values written in a job (YAML flow text, core/base/visit.h's Raw) as tensors.
+// Parses values written in a job (YAML flow text; Raw in core/base/visit.h) into tensors.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tpuest::data {
 
-// A scalar (shape []), or lists nested evenly: [2, 3] for two lists of three scalars.
+// A scalar (shape []) or evenly nested lists: shape [2, 3] for two lists of three scalars.
 class Literal {
  public:
   struct Scalar {
@@ -23,9 +23,8 @@ class Literal {
   // A tensor of shape() as string, int64, int32, float32 or bool. Throws Error kUsage at `key` for
   // a value that is not of that type.
   [[nodiscard]] Tensor As(DType dtype, const std::string& key) const;
-  // A tensor of shape() of the type that tf.constant gives: bool; int32, or int64 where a value
-  // does not fit; float32 for other numbers; string. Throws Error kUsage at `key` where types are
-  // mixed.
+  // A tensor of shape() with the type that tf.constant infers: bool; int32, or int64 if a value
+  // does not fit; float32 for other numbers; string. Throws kUsage at `key` for mixed types.
   [[nodiscard]] Tensor Infer(const std::string& key) const;
 
  private:
@@ -33,7 +32,7 @@ class Literal {
   std::vector<Scalar> scalars_;
 };
 
-// Throws Error kUsage at `key` for text that is no literal and for lists of uneven length.
+// Throws kUsage at `key` for a text that is not a literal and for lists of uneven length.
 [[nodiscard]] Literal ParseLiteral(const Raw& raw, const std::string& key);
 
 }  // namespace tpuest::data

@@ -1,7 +1,7 @@
 #pragma once
-// A CSV file whose records can be read in any order: where each begins is found once, at four bytes
-// a record, and bytes are fetched as they are asked for, so that the memory does not grow with the
-// file. Small and compressed files and pipes are kept in memory whole.
+// A CSV file whose records can be read in any order. The start of each record is found once and
+// takes four bytes; record bytes are fetched on demand, so they take no memory. Small files,
+// compressed files and pipes are kept whole in memory.
 
 #include <array>
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace tpuest::data {
 
-// Ascending positions in bytes, of which neighbours are less than kMostRecordBytes apart: 64 of
-// them share one base, so each is a difference of 32 bits.
+// Ascending byte positions whose neighbours are less than kMostRecordBytes apart. 64 positions
+// share one base, so each is stored as a 32-bit difference.
 class RecordOffsets {
  public:
   void Append(uint64_t offset);
@@ -37,7 +37,8 @@ class RecordOffsets {
   size_t size_ = 0;
 };
 
-// A record of so many bytes or more is a fault: 64 shorter ones fit in 32 bits (RecordOffsets).
+// A record of this many bytes or more is an error: the offsets of 64 shorter ones fit in 32 bits
+// (RecordOffsets).
 inline constexpr size_t kMostRecordBytes = size_t{1} << 25;
 
 class CsvFile {
@@ -48,32 +49,31 @@ class CsvFile {
     std::optional<std::string> compression_type;  // nullopt and "": none
     uint64_t kept_bytes = uint64_t{1} << 20;      // a plain file up to this size is kept in memory
   };
-  // Bytes of a file that a thread has fetched; each thread has its own.
+  // The bytes of a file that a thread has fetched; one per thread.
   struct Window {
     const CsvFile* file = nullptr;
     uint64_t begin = 0;
     std::string bytes;
   };
 
-  // Finds the records; reads the whole file once. "-" is the standard input. Throws Error kData for
-  // what cannot be read, for a file that is compressed otherwise than `options` say, and for a
-  // record that is too long.
+  // Reads the whole file once to find the records. "-" is the standard input. Throws kData for an
+  // unreadable file, for a compression other than the options', and for a record that is too long.
   CsvFile(std::string path, const Options& options);
   ~CsvFile();
   CsvFile(const CsvFile&) = delete;
   CsvFile& operator=(const CsvFile&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // The first record's bytes, where the file has a header; nullopt in an empty file.
+  // The bytes of the header record; nullopt if the file is empty or the options name no header.
   [[nodiscard]] const std::optional<std::string>& header() const { return header_; }
   // Records after the header.
   [[nodiscard]] int64_t records() const { return static_cast<int64_t>(offsets_.size()) - 1; }
-  // Record i without its line end. The view is valid until the window's next use. Any thread.
-  // What is read ahead ends with record i + records_after, where that is not negative. Throws Error
-  // kData for a file that has become shorter.
+  // Record i without its line end. The view is valid until the window's next use. Any thread. Reads
+  // ahead up to record i + records_after if records_after is not negative. Throws kData if the file
+  // has become shorter.
   [[nodiscard]] std::string_view Record(int64_t i, Window& window,
                                         int64_t records_after = -1) const;
-  // A byte whose place is known: where counting lines goes on from.
+  // A byte whose line is known, from which line counting continues.
   struct Cursor {
     uint64_t position = 0;
     char before = '\0';
@@ -91,12 +91,12 @@ class CsvFile {
   void Index(const Options& options);
   [[nodiscard]] Place PlaceAt(uint64_t position, Cursor& cursor) const;
   [[nodiscard]] size_t AheadFrom(int64_t i, int64_t records_after) const;
-  // Reads bytes [begin, begin + size), less at the end of the file, into `to`.
+  // Reads bytes [begin, begin + size), fewer at the end of the file, into `to`.
   void Fetch(uint64_t begin, size_t size, std::string& to) const;
 
   std::string path_;
-  int fd_ = -1;         // a plain file that is not kept
-  std::string memory_;  // all bytes of any other
+  int fd_ = -1;         // a plain file that is not in memory
+  std::string memory_;  // all bytes of any other file
   uint64_t size_ = 0;
   uint64_t header_at_ = 0;
   std::optional<std::string> header_;

@@ -1,5 +1,5 @@
 #pragma once
-// Single records of CSV as rows, where there is no file to look them up in.
+// Decodes single CSV records that do not come from an indexed file.
 
 #include <memory>
 #include <optional>
@@ -19,15 +19,15 @@ class CsvRowReader {
   CsvRowReader(const CsvRowReader&) = delete;
   CsvRowReader& operator=(const CsvRowReader&) = delete;
   [[nodiscard]] const std::vector<TensorSpec>& columns() const { return columns_; }
-  // Fills row.columns with a record without its line end, or says what is wrong with it.
+  // Fills row.columns from a record without its line end, or returns the error.
   [[nodiscard]] virtual std::optional<CsvFault> Read(std::string_view record, Row& row) const = 0;
 
  private:
   std::vector<TensorSpec> columns_;
 };
 
-// `first` is the header, or without one the first record. Throws Error kUsage and kData as OpenCsv,
-// and kUsage for a column whose type is not stated.
+// `first` is the header, or the first record if there is no header. Throws the errors of OpenCsv,
+// and kUsage for a column without a stated type.
 [[nodiscard]] std::shared_ptr<const CsvRowReader> MakeCsvRowReader(const CsvSource& options,
                                                                    const std::string& key,
                                                                    std::string_view first);

@@ -1,5 +1,5 @@
 #pragma once
-// CSV files as one row of records, file after file.
+// CSV files as one sequence of records, file after file.
 
 #include <memory>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace tpuest::data {
 
-// The files' records, columns [] of the types that the job says or the first rows show; its `split`
-// is applied, skip and take are not. Throws Error kUsage for the options, kData by file, line and
-// column, also where more records are bad than `errors` allow.
+// Opens the files. Columns have shape [] and the types that the job states or the first rows show.
+// Applies `split` but not skip and take. Throws kUsage for options; kData, with file, line and
+// column, for bad records, also if there are more than `errors` allows.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options,
                                                      const std::string& key,
                                                      const DataErrors& errors = {});
 
-// The columns, where the job says both their names and their types; nullopt otherwise. Throws Error
-// kUsage for the options.
+// The columns, if the job states both their names and types; otherwise nullopt. Throws kUsage for
+// options.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownCsvColumns(const CsvSource& options,
                                                                      const std::string& key);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Splits the records of a CSV file in two by a hash of each.
+// Splits the records of a CSV file into two parts by a hash of each record.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,21 +8,22 @@
 
 namespace tpuest::data {
 
-// True where a record, without its line end, is of the part eval: about `fraction` of all are. The
-// hash is CRC-32C, mixed as SplitMix64 does; it never changes, for runs go on with their part.
+// Whether a record, without its line end, belongs to the part `eval`, which has about `fraction` of
+// all records. The hash is CRC-32C followed by the mixing of SplitMix64. It never changes, because
+// resumed runs must keep their part.
 [[nodiscard]] bool IsOfEval(std::string_view record, double fraction);
 
-// Some of records 0, 1, 2, ..., at two bits for each of all.
+// A subset of the records 0, 1, 2, ...; takes two bits per record of the whole set.
 class RecordSubset {
  public:
   void Append(bool is_kept);
   [[nodiscard]] int64_t size() const { return size_; }
-  // The record that is the i-th of those that are kept.
+  // The number of the i-th record of the subset.
   [[nodiscard]] int64_t operator[](int64_t i) const;
 
  private:
-  std::vector<uint64_t> words_;  // a bit a record, the lowest first
-  std::vector<int64_t> before_;  // how many are kept before each word's records
+  std::vector<uint64_t> words_;  // one bit per record, the lowest first
+  std::vector<int64_t> before_;  // number of records of the subset before each word
   int64_t all_ = 0;
   int64_t size_ = 0;
 };

@@ -11,14 +11,14 @@
 
 namespace tpuest::data {
 
-// Belongs to one worker, on whose thread it runs. What it gives for a row is a function of that
-// row's columns alone.
+// Belongs to one worker and runs on its thread. The results of a row depend only on that row's
+// columns.
 class ColumnProgram {
  public:
-  // `wanted` are values of the graph, [?, ...]; the graph may be shared with other workers.
+  // `wanted`: values of the graph, [?, ...]. Several workers may share the graph.
   ColumnProgram(std::shared_ptr<ColumnGraph> graph, std::vector<Value> wanted);
-  // The values, [rows, ...], of the graph's inputs, [rows, ...] each in their order, and of its
-  // window_places where it has them.
+  // Computes the wanted values, [rows, ...], from the graph's inputs, [rows, ...] in order,
+  // followed by window_places if the graph has them.
   [[nodiscard]] std::vector<Tensor> Run(const std::vector<Tensor>& inputs, int64_t rows);
 
  private:

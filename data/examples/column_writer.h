@@ -1,6 +1,5 @@
 #pragma once
-// Columns of a batch, filled row by row: values go through their steps straight to their place in
-// the batch's tensor.
+// Fills the columns of a batch row by row: the steps write values directly into the batch's tensor.
 
 #include <memory>
 
@@ -10,20 +9,20 @@
 
 namespace tpuest::data {
 
-// One column of one worker: Begin, Add for each row, Finish, and again.
+// One column of one worker. Per batch: Begin, Add for each row, Finish.
 class ColumnWriter {
  public:
   virtual ~ColumnWriter() = default;
-  // Starts a batch of `rows` rows; Add comes next, once for each in order.
+  // Starts a batch of `rows` rows. Add follows once per row, in order.
   virtual void Begin(int64_t rows) = 0;
-  // Writes the next row; `record` says what its ops draw. Throws Error kData for values that the
-  // steps refuse; the caller adds file and record.
+  // Writes the next row; `record` seeds its random ops. Throws kData for values that the steps
+  // refuse; the caller adds file and record.
   virtual void Add(Values values, const RecordKey& record) = 0;
   // The column [rows, ...]; lists of any length as [rows, K] (see VarLenFeature).
   [[nodiscard]] virtual Tensor Finish() = 0;
-  // Between Begin and Finish, for lists that are padded: to this length; 0: to what the plan says.
+  // For padded lists, between Begin and Finish: pads to this length; 0: to the plan's length.
   virtual void PadTo(int64_t /*length*/) {}
-  // After Finish, for lists of any length: where [rows, K] has a value of the list, bool.
+  // For lists of any length, after Finish: bool [rows, K], true for values of the list.
   [[nodiscard]] virtual Tensor Present() const { return {}; }
 };
 

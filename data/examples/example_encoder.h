@@ -1,6 +1,6 @@
 #pragma once
-// Rows of a source as tf.Examples, and back: how `tpuest convert` writes columns and how a parsing
-// receiver reads them.
+// Encodes rows of a source as tf.Examples, and decodes them: `tpuest convert` writes columns this
+// way, and parsing receivers read them.
 
 #include <map>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace tpuest::data {
 
-// The feature that holds a column. Arrays of uint8 are bytes under "<column>_raw"; whole numbers
-// and truth values an int64_list, floats a float_list, strings a bytes_list under the column's
-// name. Throws Error kUsage for another type (float64: a tf.Example has none).
+// The feature that holds a column. uint8 arrays become bytes under "<column>_raw"; integers and
+// bools become an int64_list, floats a float_list, and strings a bytes_list, under the column's
+// name. Throws kUsage for other types (a tf.Example has no float64).
 struct EncodedColumn {
   std::string key;
   DType dtype = DType::kInvalid;  // float, int64 or string
@@ -22,17 +22,17 @@ struct EncodedColumn {
 };
 [[nodiscard]] EncodedColumn EncodingOf(const TensorSpec& column);
 
-// The column's values [batch, ...] from those of its feature, by nodes added to the feature's
-// graph.
+// Adds nodes to the feature's graph that compute the column's values [batch, ...] from the
+// feature's.
 [[nodiscard]] Value DecodedNodes(const TensorSpec& column, Value feature);
 
-// Adds a feature with these values of type `dtype`: strings as they are, numbers as `as`, float or
-// int64.
+// Adds a feature with these values of type `dtype`: strings unchanged, numbers converted to `as`,
+// float or int64.
 void WriteFeature(ExampleWriter& writer, std::string_view key, DType as, DType dtype,
                   const Values& values);
 
-// How a request holds a feature: numbers are float or int64, and a value that is the default, of
-// that dtype, is left out. Without a default (an invalid tensor) it is always there.
+// The form of a feature in a request: numbers are float or int64, and a value equal to the default,
+// of that dtype, is omitted. Without a default (an invalid tensor) the feature is always present.
 struct RequestFeature {
   DType dtype = DType::kInvalid;
   Tensor default_value;
@@ -43,7 +43,7 @@ using RequestFeatures = std::map<std::string, RequestFeature>;
 // Writes rows as tf.Examples. Belongs to one thread.
 class ExampleEncoder {
  public:
-  // Columns are written as `requests` says, others as EncodingOf says.
+  // Writes the columns in `requests` as it says, and all others by EncodingOf.
   explicit ExampleEncoder(std::vector<TensorSpec> columns, RequestFeatures requests = {});
   // The serialized tf.Example of a row with these columns.
   [[nodiscard]] std::string Encode(const Row& row);

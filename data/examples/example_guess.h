@@ -11,28 +11,29 @@
 
 namespace tpuest::data {
 
-// One feature, as the examples so far show it.
+// One feature, judging by the examples so far.
 struct SeenFeature {
-  FeatureKind kind = FeatureKind::kNone;  // of the first list that is not empty
+  FeatureKind kind = FeatureKind::kNone;  // kind of the first non-empty list
   bool mixed = false;                     // lists of another kind follow
-  int64_t examples = 0;                   // that have values of it
-  size_t least = 0;                       // values in one of those
+  int64_t examples = 0;                   // examples that have values of it
+  size_t least = 0;                       // smallest number of values among them
   size_t most = 0;
 };
 
-// Gathers examples, then says which features a job should read. One thread.
+// Collects examples and then derives the features that a job should read. One thread.
 class ExampleGuess {
  public:
-  // Looks at one example. Throws Error kData for bytes that are no tf.Example.
+  // Adds one example. Throws kData for bytes that are not a tf.Example.
   void Add(std::string_view example);
 
   [[nodiscard]] int64_t examples() const { return examples_; }
   [[nodiscard]] const std::map<std::string, SeenFeature>& features() const { return features_; }
 
-  // The features to read: a FixedLenFeature where every example has as many values, [] being one; a
-  // VarLenFeature otherwise, and no feature where none has values.
+  // The features to read: a FixedLenFeature if every example has the same number of values ([] for
+  // one); otherwise a VarLenFeature. Features without any values are omitted.
   [[nodiscard]] std::map<std::string, FeatureOptions> Features() const;
-  // The key `parse_example` as YAML; a feature that is not plain from the examples has a comment.
+  // The key `parse_example` as YAML, with a comment on each feature that the examples leave
+  // ambiguous.
   [[nodiscard]] std::string Text() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The key `parse_example` of an input_fn as it stands in a job.
+// The text of an input_fn's key `parse_example` in a job.
 
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace tpuest::data {
 
-// A key or a name as YAML has it: plain where it can be, else in double quotes.
+// A key or name in YAML: plain if possible, otherwise in double quotes.
 [[nodiscard]] std::string YamlKey(const std::string& name);
 
 // A feature's line below parse_example: "  image_raw: {type: FixedLenFeature, shape: [], dtype:

@@ -1,5 +1,5 @@
 #pragma once
-// Tensors that are used again once nobody else holds them: a batch then costs no page faults.
+// Reuses tensors that no other object holds, so a batch causes no page faults.
 
 #include <mutex>
 #include <vector>
@@ -8,19 +8,19 @@
 
 namespace tpuest::data {
 
-// Hands out tensors and keeps a share of each. Thread-safe.
+// Returns tensors and keeps a reference to each. Thread-safe.
 class TensorPool {
  public:
   // Keeps at most `limit` tensors.
   explicit TensorPool(size_t limit) : limit_(limit) {}
-  // A tensor with any contents: one that only the pool still holds, or a new one.
+  // A tensor with unspecified contents: one that only the pool still holds, or a new one.
   [[nodiscard]] Tensor Get(DType dtype, const Shape& shape);
 
  private:
   std::mutex mutex_;
   size_t limit_;
   std::vector<Tensor> tensors_;
-  size_t next_ = 0;  // the tensor to look at first: the one that was handed out longest ago
+  size_t next_ = 0;  // the tensor to try first: the one that was returned longest ago
 };
 
 }  // namespace tpuest::data

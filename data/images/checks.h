@@ -1,5 +1,5 @@
 #pragma once
-// What the ops on images ask of their column; for this folder only.
+// Checks that ops on images make of their column. Only for this folder.
 
 #include <functional>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tpuest::data {
 
-// An op as a function.
+// An op that calls a function.
 class CalledOp final : public ImageOp {
  public:
   using Call = std::function<void(Picture&, const RecordKey&, PictureScratch&)>;
@@ -23,7 +23,7 @@ class CalledOp final : public ImageOp {
   Call call_;
 };
 
-// The result is `spec` with this type and these sizes.
+// A result column: `spec` with this type and these sizes.
 [[nodiscard]] ImageColumn ImageOf(const TensorSpec& spec, DType dtype, int64_t height,
                                   int64_t width, int64_t channels, CalledOp::Call call);
 

@@ -10,14 +10,14 @@
 
 namespace tpuest::data {
 
-// Images are decoded and resized as they are read. Kept: decoded once, in memory or in the options'
-// cache_file. With errors that skip, every image is decoded when the source is opened, and those
-// that cannot be are left out. Throws Error kUsage, kData.
+// Decodes and resizes images as they are read; a cached source decodes each once and keeps it in
+// memory or in the options' cache_file. If `errors` skips bad records, decodes every image when the
+// source is opened and leaves out unreadable ones. Throws kUsage, kData.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenImageFolder(const ImageFolderSource& options,
                                                              bool kept, const std::string& key,
                                                              const DataErrors& errors);
-// The columns, where the options alone say them; nullopt: the folder says how many classes there
-// are. Throws Error kUsage.
+// The columns, if the options determine them; nullopt if the number of classes depends on the
+// folder. Throws kUsage.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownImageColumns(
     const ImageFolderSource& options, const std::string& key);
 

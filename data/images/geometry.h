@@ -1,5 +1,5 @@
 #pragma once
-// Where crops lie, as TensorFlow's functions compute them.
+// The positions of crops, as TensorFlow's functions compute them.
 
 #include "core/io/images/image.h"
 #include "data/image_options.h"
@@ -8,8 +8,8 @@
 
 namespace tpuest::data {
 
-// tf.image.sample_distorted_bounding_box of the box of the whole image; the whole image where no
-// attempt fits. Draws four numbers an attempt.
+// tf.image.sample_distorted_bounding_box with the whole image as the box; returns the whole image
+// if no attempt fits. Draws four numbers per attempt.
 [[nodiscard]] CropWindow SampleDistortedBox(const DistortedBox& box, int64_t height, int64_t width,
                                             Draws& draws);
 // The middle square for evaluation: image_size / (image_size + crop_padding) of the shorter side.
@@ -23,10 +23,10 @@ namespace tpuest::data {
 
 // Cuts the window out of the picture.
 void Crop(const CropWindow& window, Picture& picture);
-// Rows and columns of 0 around the picture: to this size, with the picture at (y, x).
+// Pads the picture with zeros to this size, with the picture at (y, x).
 void PadTo(int64_t height, int64_t width, int64_t y, int64_t x, Picture& picture,
            PictureScratch& scratch);
-// How tf.image.resize, and version 1's, find the pixels of a result.
+// The pixel mapping of tf.image.resize and of its version 1.
 struct Resizing {
   std::string_view method = "bilinear";  // one of ResizeMethods()
   bool antialias = false;

@@ -1,5 +1,5 @@
 #pragma once
-// The map ops on images as functions on the image of one record, with their types known beforehand.
+// The map ops on images as functions on the image of one record, with types known in advance.
 
 #include <cstdint>
 #include <memory>
@@ -15,11 +15,11 @@ namespace tpuest::data {
 class ImageOp {
  public:
   virtual ~ImageOp() = default;
-  // Throws Error kData for a file or an image that the op cannot take.
+  // Throws kData for a file or an image that the op cannot process.
   virtual void Run(Picture& picture, const RecordKey& record, PictureScratch& scratch) const = 0;
 };
 
-// The column that an op makes, and how; nullptr: the image stays as it is.
+// The column that an op makes, and the op; nullptr: the image does not change.
 struct ImageColumn {
   TensorSpec spec;
   std::shared_ptr<const ImageOp> op;
@@ -27,7 +27,7 @@ struct ImageColumn {
 
 // `spec` is the column that the op reads: a string [], or uint8 or float32 [height, width,
 // channels] with sizes that may be unknown. `name` is a fingerprint of the op's name in the job,
-// for what it draws. Throws Error kUsage that says what the op cannot do.
+// which seeds its random numbers. Throws kUsage if the op cannot process the column.
 [[nodiscard]] ImageColumn ResolveImageOp(const DecodeImageMap& options, const TensorSpec& spec,
                                          uint64_t name);
 [[nodiscard]] ImageColumn ResolveImageOp(const DecodeCenterCropMap& options, const TensorSpec& spec,

@@ -1,5 +1,5 @@
 #pragma once
-// An image on its way through the map ops of a record: its bytes at first, then its pixels.
+// An image between the map ops of a record: first its file's bytes, then its pixels.
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@
 namespace tpuest::data {
 
 struct Picture {
-  std::string_view file;        // as long as it is not decoded
+  std::string_view file;        // until it is decoded
   DType dtype = DType::kUint8;  // of the pixels: kUint8 or kFloat, but for casts at the end
   int64_t height = 0;
   int64_t width = 0;
@@ -29,7 +29,7 @@ struct Picture {
   [[nodiscard]] const T* data() const {
     return reinterpret_cast<const T*>(bytes.data());
   }
-  // Another shape, with any pixels.
+  // Changes type and shape; the pixels are unspecified.
   void Become(DType new_dtype, int64_t new_height, int64_t new_width, int64_t new_channels) {
     dtype = new_dtype;
     height = new_height;

@@ -1,5 +1,6 @@
 #pragma once
-// A folder of JPEG files to learn from without downloading one: drawn flowers, a folder a kind.
+// Writes a folder of JPEG files for examples without a download: generated flowers, one folder per
+// kind.
 
 #include <cstdint>
 #include <string>
@@ -8,14 +9,14 @@
 namespace tpuest::data {
 
 struct ShapeFolder {
-  std::string directory;  // that is not there yet, or empty
+  std::string directory;  // must not exist, or be empty
   int64_t count = 1000;   // images in all
-  int64_t size = 128;     // of the largest; each has between 3/4 of it and all of it
+  int64_t size = 128;  // maximum height and width; each image has between 3/4 of it and all of it
   uint64_t seed = 0;
 };
 
-// Writes directory/kind/00000.jpg and so on; gives how many images each kind has, in the order of
-// ShapeNames(kFlowers). Throws Error kUsage for options and for a folder that holds something.
+// Writes directory/kind/00000.jpg and so on. Returns the number of images per kind, in the order of
+// ShapeNames(kFlowers). Throws kUsage for options and for a non-empty folder.
 std::vector<int64_t> WriteShapeFolder(const ShapeFolder& folder);
 
 }  // namespace tpuest::data

@@ -1,5 +1,5 @@
 #pragma once
-// k-fold cross-validation: an input without one of N equal parts of its records, or that part.
+// k-fold cross-validation: an input without one of N equal parts of its records, or only that part.
 
 #include <cstdint>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace tpuest::data {
 
-// The records of fold `part.index` of `part.count`, or all but those: record i of the source,
-// counted after skip and take, belongs to fold 1 + i mod count. row.from stays the source's. Throws
-// Error kData at `key` where no record of an indexed source is left.
+// The records of fold `part.index` of `part.count`, or all others. Record i of the source, counted
+// after skip and take, belongs to fold 1 + i mod count. row.from is that of the source. Throws
+// kData at `key` if no record of an indexed source is left.
 [[nodiscard]] AnySource TakeFold(AnySource source, const FoldPart& part, const std::string& key);
 
-// The number of records, of `records`, that the part holds.
+// The number of records, out of `records`, in the part.
 [[nodiscard]] int64_t SizeOfFold(const FoldPart& part, int64_t records);
 
 }  // namespace tpuest::data

@@ -1,5 +1,5 @@
 #pragma once
-// An input_fn's map steps as nodes of a graph, for receivers of exports.
+// An input_fn's map steps as nodes of a graph, for the receivers of exports.
 
 #include <map>
 #include <set>
@@ -17,8 +17,9 @@ namespace tpuest::data {
 [[nodiscard]] std::vector<TensorSpec> SourceColumns(const InputFnOptions& options,
                                                     const std::string& key);
 
-// The columns of an input_fn as a graph of map steps: numbers count the columns that are read
-// first, then one a map step, so that a step's result never hides its input from an earlier reader.
+// The columns of an input_fn as a graph of map steps. Column numbers count the source's columns
+// first and then one column per map step, so a step's result never hides its input from an earlier
+// reader.
 class MapGraph {
  public:
   MapGraph(const InputFnOptions& options, const std::vector<TensorSpec>& read)
@@ -33,15 +34,15 @@ class MapGraph {
   [[nodiscard]] const TensorSpec& spec(size_t column) const { return specs_[column]; }
   // The column that has this name after all map steps.
   [[nodiscard]] size_t Last(const std::string& name) const { return newest_.at(name); }
-  // The columns that are read for it, through all steps.
+  // The source's columns from which this one is computed, through all steps.
   [[nodiscard]] std::set<size_t> Roots(size_t column) const {
     if (column < read_) return {column};
     std::set<size_t> roots;
     for (const auto& [name, input] : inputs_[column - read_]) roots.merge(Roots(input));
     return roots;
   }
-  // The columns to this one, each made of the one before alone: from one that is read, or that a
-  // formula makes.
+  // The chain of columns that ends with this one; each is computed only from the previous one. It
+  // begins with a column of the source or of a formula.
   [[nodiscard]] std::vector<size_t> Path(size_t column) const {
     std::vector<size_t> path = {column};
     while (column >= read_ && !IsFormula(column)) {
@@ -50,18 +51,18 @@ class MapGraph {
     }
     return path;
   }
-  // True for what a reshape made.
+  // True for the result of a reshape.
   [[nodiscard]] bool IsReshaped(size_t column) const {
     return column >= read_ && std::holds_alternative<ReshapeMap>(*map_[column - read_].op);
   }
-  // True if no step on the way to it computes: casts only.
+  // True if all steps that lead to the column are casts.
   [[nodiscard]] bool OnlyCasts(size_t column) const {
     for (; column >= read_; column = InputOf(column)) {
       if (!std::holds_alternative<CastMap>(*map_[column - read_].op)) return false;
     }
     return true;
   }
-  // Adds the nodes that make the column, once; `built` holds the columns that are read.
+  // Adds the nodes that compute the column, once. `built` initially holds the source's columns.
   Value Build(size_t column, std::map<size_t, Value>& built) const {
     if (const auto found = built.find(column); found != built.end()) return found->second;
     if (IsFormula(column)) return built[column] = FormulaOf(column, built);
@@ -74,14 +75,14 @@ class MapGraph {
   [[nodiscard]] bool IsFormula(size_t column) const {
     return column >= read_ && std::holds_alternative<ExprMap>(*map_[column - read_].op);
   }
-  // The one column that a step reads.
+  // The only column that a step reads.
   [[nodiscard]] size_t InputOf(size_t column) const {
     return inputs_[column - read_].begin()->second;
   }
   void Add(const MapOptions& op);
   [[nodiscard]] Value FormulaOf(size_t column, std::map<size_t, Value>& built) const;
 
-  std::vector<KeyedMap> map_;  // ops of the options, which outlive this
+  std::vector<KeyedMap> map_;  // ops of the options, which outlive this object
   size_t read_;
   std::vector<TensorSpec> specs_;
   // The columns that each map step reads, by name.

@@ -1,6 +1,6 @@
 #pragma once
-// The stream of an input_fn: workers draw the records of one batch after the other, in order, and
-// build the batches side by side. See pipeline.cpp.
+// The stream of an input_fn: workers draw the records of the batches one after another, in order,
+// and build the batches in parallel. See pipeline.cpp.
 
 #include <condition_variable>
 #include <exception>
@@ -17,24 +17,24 @@
 
 namespace tpuest::data {
 
-// The way a stream is cut into batches, and by how many threads; only batch_size, drop_remainder
-// and pad_last change what the batches hold.
+// The batching and threads of a stream. Only batch_size, drop_remainder and pad_last affect the
+// contents of batches.
 struct PipelineOptions {
   int64_t batch_size = 1;             // rows of the global batch
-  bool drop_remainder = false;        // a short last batch is left out
-  bool pad_last = false;              // a short last batch is filled up: see InputContext
+  bool drop_remainder = false;        // drops a short last batch
+  bool pad_last = false;              // pads a short last batch: see InputContext
   int workers = 1;                    // threads
-  int64_t prefetch = 2;               // batches in the making or waiting; at least 1
-  bool endless = false;               // told to the reader; the sampler knows by itself
+  int64_t prefetch = 2;               // batches being built or waiting; at least 1
+  bool endless = false;               // reported to the reader; the sampler has its own flag
   std::optional<int64_t> epoch_size;  // examples, if known
 };
 
-// The reader calls Seek and Next from one thread. Threads start with the first Next. An error of a
-// worker is thrown by the Next that would have returned its batch, and by every later one until
+// The reader calls Seek and Next from one thread. The first Next starts the workers. A worker's
+// error is thrown by the Next that would have returned its batch, and by every later Next until
 // Seek.
 class Pipeline final : public BatchStream, public TellsSeekWay {
  public:
-  // `keep` owns what context points to.
+  // `keep` owns the objects that `context` points to.
   Pipeline(const PipelineOptions& options, BuildContext context, std::unique_ptr<Sampler> sampler,
            std::shared_ptr<const void> keep);
   ~Pipeline() override;
@@ -59,8 +59,8 @@ class Pipeline final : public BatchStream, public TellsSeekWay {
   void Start();
   void Stop();
   void Work();
-  // Takes the next batch's number and draws its records; false if there is nothing left to do. An
-  // error of the draw goes to `outcome`.
+  // Takes the next batch's number and draws its records; returns false if no batch is left. Stores
+  // an error of the draw in `outcome`.
   [[nodiscard]] bool Draw(int64_t& number, Drawn& drawn, Outcome& outcome);
   void DrawRecords(Drawn& drawn);
   void Put(int64_t number, Outcome outcome);
@@ -76,14 +76,14 @@ class Pipeline final : public BatchStream, public TellsSeekWay {
   // Held while records are drawn; taken before mutex_.
   std::mutex draw_mutex_;
   std::unique_ptr<Sampler> sampler_;
-  std::optional<StreamPosition> seek_;  // to be done before the next draw
-  bool drained_ = false;                // the end, or an error, was drawn
+  std::optional<StreamPosition> seek_;  // pending: applied before the next draw
+  bool drained_ = false;                // the last draw met the end or an error
 
   std::mutex mutex_;
   std::condition_variable space_;  // for workers: a batch was taken, or stopping_
   std::condition_variable ready_;  // for Next
   std::vector<Outcome> outcomes_;  // ring: batch n is at n mod options_.prefetch
-  int64_t drawn_ = 0;              // batches whose number was given out
+  int64_t drawn_ = 0;              // batches whose records were drawn
   int64_t taken_ = 0;              // batches that Next returned
   bool stopping_ = false;
 };

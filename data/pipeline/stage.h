@@ -1,5 +1,5 @@
 #pragma once
-// What flows through an input_fn's stages, and those of them that join several datasets.
+// The items that flow through an input_fn's stages, and the stages that combine several datasets.
 
 #include <cstdint>
 #include <memory>
@@ -10,16 +10,16 @@
 
 namespace tpuest::data {
 
-// A record, and the pass over the source in which it was met.
+// A record, and the pass over the source in which it was read.
 struct Handle {
   int64_t record = 0;
   int64_t pass = 0;
 };
 
-// Several, one after the other: a window's, or a batch's.
+// The records of a window or a batch, in order.
 using Group = std::vector<Handle>;
 
-// A dataset's iterator. Begin starts the next pass over what is before it.
+// A dataset's iterator. Begin starts the next pass over the preceding stage.
 template <class Item>
 class StageOf {
  public:
@@ -37,17 +37,17 @@ using StageList = std::vector<std::unique_ptr<Stage>>;
 [[nodiscard]] std::unique_ptr<Stage> ConcatenateStage(StageList datasets);
 
 struct SampleWeights {
-  std::vector<double> weights;  // one a dataset; their sum is above 0
+  std::vector<double> weights;  // one per dataset; their sum is above 0
   RandomKey key;
   bool stops_on_empty = false;  // ends with the first dataset that ends
-  bool rerandomizes = false;    // other draws in each pass
+  bool rerandomizes = false;    // new random numbers in each pass
 };
-// Each example from a dataset that is drawn by weight, of those that have not ended. A dataset of
-// weight 0 is left out, as in TensorFlow.
+// Takes each example from a dataset chosen at random by weight among the datasets that have not
+// ended. Datasets of weight 0 are ignored, as in TensorFlow.
 [[nodiscard]] std::unique_ptr<Stage> SampleStage(StageList datasets, const SampleWeights& weights);
 
-// Dataset.interleave over ranges of records: `cycle` are open at a time, of which each gives
-// `block` records in its turn. starts[i] is where range i begins, and the last is the end.
+// Dataset.interleave over ranges of records: `cycle` ranges are open at a time, and each in turn
+// yields `block` records. starts[i] is the start of range i; the last entry is the end.
 [[nodiscard]] std::unique_ptr<Stage> InterleaveStage(std::vector<int64_t> starts, int64_t cycle,
                                                      int64_t block);
 
@@ -57,12 +57,12 @@ struct WindowSize {
   int64_t stride = 1;
   bool drops_remainder = false;
 };
-// Dataset.window: the groups hold up to `size` each.
+// Dataset.window: groups of up to `size` records.
 [[nodiscard]] std::unique_ptr<GroupStage> WindowStage(std::unique_ptr<Stage> before,
                                                       const WindowSize& window);
 
 struct Buckets {
-  std::shared_ptr<const std::vector<int64_t>> lengths;  // of each record
+  std::shared_ptr<const std::vector<int64_t>> lengths;  // length per record
   std::vector<int64_t> boundaries;                      // rising
   std::vector<int64_t> batch_sizes;                     // one more
   bool drops_remainder = false;

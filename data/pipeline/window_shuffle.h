@@ -1,8 +1,8 @@
 #pragma once
-// tf.data's shuffle(buffer_size): a buffer of so many items, of which each draw takes one at random
-// and puts the next of the input in its place. The items are handles (indices or slots), never the
-// records themselves, so it is cheap to run again from the start of an epoch. The numbers are ours
-// (Philox), not TensorFlow's: same window, another order.
+// tf.data's shuffle(buffer_size): each draw takes a random item from a buffer and replaces it by
+// the next item of the input. The items are handles (indices or slots), never records, so rerunning
+// from the start of an epoch is cheap. The random numbers are Philox's, not TensorFlow's: the
+// window is the same, the order is not.
 
 #include <cstdint>
 #include <optional>
@@ -12,20 +12,20 @@
 
 namespace tpuest::data {
 
-// Draw i of epoch e is a function of (key, e, i) and the handles in the buffer alone.
+// Draw i of epoch e depends only on (key, e, i) and the handles in the buffer.
 template <class Handle>
 class WindowShuffle {
  public:
   WindowShuffle(int64_t size, RandomKey key) : size_(static_cast<size_t>(size)), key_(key) {}
 
-  // Forgets everything; draws are a function of `epoch` from now on.
+  // Empties the buffer and starts the draws of `epoch`.
   void Begin(int64_t epoch) {
     buffer_.clear();
     draws_ = 0;
     epoch_ = static_cast<uint64_t>(epoch);
   }
-  // The next handle, or nullopt when buffer and input are empty. `pull` gives the input's next one,
-  // or nullopt at its end, also if it is asked again.
+  // The next handle; nullopt if buffer and input are empty. `pull` returns the input's next handle,
+  // or nullopt at and after its end.
   template <class Pull>
   [[nodiscard]] std::optional<Handle> Next(Pull pull) {
     while (buffer_.size() < size_) {
@@ -36,8 +36,8 @@ class WindowShuffle {
     if (buffer_.empty()) return std::nullopt;
     const size_t at = Uniform(buffer_.size());
     const Handle drawn = buffer_[at];
-    // The last one fills the hole. The place of a handle in the buffer does not matter: each is
-    // drawn with the same chance.
+    // The last handle fills the gap. The position in the buffer does not matter: all handles are
+    // drawn with the same probability.
     buffer_[at] = buffer_.back();
     buffer_.pop_back();
     return drawn;

@@ -1,8 +1,7 @@
 #pragma once
-// A made-up log of clicks on advertisements, in the format of Criteo's: lines of 40 fields between
-// tabs, without a header. They are 1 for a click or 0; 13 whole numbers; and 26 kinds of things,
-// each named by 8 hexadecimal digits. A field that is not known is empty. Only +, - and * are used,
-// so every machine writes the same bytes.
+// A synthetic log of clicks on advertisements in Criteo's format: lines of 40 tab-separated fields
+// without a header: 1 for a click, otherwise 0; 13 integers; and 26 categories of 8 hexadecimal
+// digits. Unknown fields are empty. Uses only +, - and *, so every machine writes the same bytes.
 
 #include <cstdint>
 #include <string>
@@ -12,8 +11,8 @@ namespace tpuest::data {
 inline constexpr int kClickNumbers = 13;
 inline constexpr int kClickThings = 26;
 
-// Adds line `index` of the log of `seed`, with its end. What makes a click likely is the same in
-// the logs of all seeds: one may train on one and evaluate on another.
+// Appends line `index` of the log of `seed`, with its line end. The click probability depends on
+// the fields in the same way for all seeds, so a job may train on one log and evaluate on another.
 void AppendClick(uint64_t seed, int64_t index, std::string& log);
 
 struct ClickLog {
@@ -22,7 +21,7 @@ struct ClickLog {
   uint64_t seed = 0;
 };
 
-// Writes the lines to a file; gives how many of them are clicks.
+// Writes the lines to a file and returns the number of clicks.
 int64_t WriteClickLog(const ClickLog& log);
 
 }  // namespace tpuest::data

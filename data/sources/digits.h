@@ -1,7 +1,7 @@
 #pragma once
-// Handwritten-looking digits, drawn: strokes through jittered points, then slant, turn, scale,
-// shift, pen width and noise. Only +, -, *, / and sqrt are used, so every machine draws the same
-// bytes.
+// Generates images that look like handwritten digits: strokes through jittered points, then random
+// slant, rotation, scale, shift, pen width and noise. Uses only +, -, *, / and sqrt, so every
+// machine draws the same bytes.
 
 #include <cstdint>
 #include <span>

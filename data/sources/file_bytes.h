@@ -1,6 +1,6 @@
 #pragma once
-// The bytes of a source's file, all at once: mapped where it is plain, in memory where it is
-// compressed or the standard input.
+// All bytes of a source's file: mapped if the file is plain, in memory if it is compressed or the
+// standard input.
 
 #include <memory>
 #include <string>
@@ -14,13 +14,12 @@ namespace tpuest::data {
 
 class FileBytes {
  public:
-  // compression_type as jobs have it. Throws Error kData for a file that cannot be read, or is
-  // compressed otherwise.
+  // compression_type: as in jobs. Throws kData for an unreadable file or another compression.
   FileBytes(std::string path, const std::string& compression_type);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string_view bytes() const { return mapped_ ? mapped_->bytes() : memory_; }
-  // Throws Error kData where a mapped file has become shorter while it was read.
+  // Throws kData if a mapped file has become shorter while it was read.
   void CheckWhole() const;
 
  private:
@@ -29,7 +28,7 @@ class FileBytes {
   std::string memory_;
 };
 
-// The files that `filenames` name: shell patterns, or "-" alone. Throws Error at key.filenames.
+// The files that `filenames` match: shell patterns, or only "-". Throws at key.filenames.
 [[nodiscard]] std::vector<std::string> FindInputs(const std::vector<std::string>& filenames,
                                                   const std::string& key);
 [[nodiscard]] std::vector<std::unique_ptr<FileBytes>> OpenFiles(const FilesSource& options,

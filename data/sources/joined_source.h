@@ -1,5 +1,5 @@
 #pragma once
-// Sources made of others: one after the other, and side by side.
+// Sources made of other sources: concatenated, or zipped.
 
 #include <memory>
 #include <string>
@@ -9,17 +9,18 @@
 
 namespace tpuest::data {
 
-// The records of all parts, one part after the other. The columns are those of the first; the
-// others have the same, in any order. Throws Error kUsage at keys[part] where they do not.
+// The records of all parts, part after part. All parts must have the columns of the first, in any
+// order; otherwise throws kUsage at keys[part].
 [[nodiscard]] std::shared_ptr<IndexedSource> Chained(
     std::vector<std::shared_ptr<IndexedSource>> parts, const std::vector<std::string>& keys);
 
-// Record i is record i of each part, as many as the shortest has, with the columns of all. Throws
-// Error kUsage at keys[part] for a column that a part before it has.
+// Record i has the columns of record i of all parts; the shortest part determines the number of
+// records. Throws kUsage at keys[part] for a column that an earlier part already has.
 [[nodiscard]] std::shared_ptr<IndexedSource> Zipped(
     std::vector<std::shared_ptr<IndexedSource>> parts, const std::vector<std::string>& keys);
 
-// Where each file's records begin, and the end: a file that has none begins where the next does.
+// The index of every file's first record, and the end. An empty file begins where the next one
+// begins.
 [[nodiscard]] std::vector<int64_t> FileStarts(const IndexedSource& source);
 
 }  // namespace tpuest::data

@@ -1,6 +1,6 @@
 #pragma once
-// Rows of JSON: an object's keys are columns, of the types that the job states or that the first
-// rows have; a null, or a key that is not there, is a gap.
+// Reads JSON rows: an object's keys are columns with the types that the job states or the first
+// rows show. A null or a missing key is a gap.
 
 #include <map>
 #include <optional>
@@ -17,7 +17,7 @@ struct JsonColumn {
   std::string name;
   DType dtype = DType::kString;  // int64, float32 or string
   Shape shape;                   // [?]: a list of any length
-  Tensor value;                  // of a gap; invalid: there must be a value
+  Tensor value;                  // value of a gap; invalid: gaps are errors
   bool is_inferred = false;
 
   [[nodiscard]] bool is_list() const { return !shape.fully_known(); }
@@ -27,15 +27,15 @@ struct JsonColumn {
 [[nodiscard]] std::vector<JsonColumn> StatedColumns(
     const std::map<std::string, FeatureOptions>& features, const std::string& key);
 
-// Finds columns: Add takes the first rows, one after the other, and throws Error kData, with the
-// scanner at the place, for what fits no column.
+// Infers columns: Add takes the first rows one by one, and throws kData, with the scanner at the
+// place, for a value that fits no column.
 class JsonInference {
  public:
   void Add(JsonScanner& scanner);
   [[nodiscard]] std::vector<JsonColumn> Columns() const;
 
  private:
-  // What the values of a key have been so far.
+  // The properties of a key's values so far.
   struct FoundKey {
     std::optional<DType> dtype;
     std::optional<std::vector<int64_t>> dims;
@@ -54,7 +54,7 @@ class JsonRows {
  public:
   explicit JsonRows(std::vector<JsonColumn> columns);
   [[nodiscard]] std::vector<TensorSpec> Specs(const std::string& key) const;
-  // Fills row.columns from one row's text. Throws Error kData, with the scanner at the place.
+  // Fills row.columns from one row's text. Throws kData, with the scanner at the place.
   void Read(JsonScanner& scanner, size_t size, Row& row) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Reads one JSON value (RFC 8259), token by token. Every fault is an Error kData, with the scanner
-// at its byte; NaN, Infinity and -Infinity are numbers, as Python writes them.
+// Reads one JSON value (RFC 8259), token by token. Throws kData for every error, with the scanner
+// at its byte. Accepts NaN, Infinity and -Infinity as numbers, as Python writes them.
 
 #include <cstddef>
 #include <string>
@@ -15,26 +15,26 @@ class JsonScanner {
   explicit JsonScanner(std::string_view text) : text_(text) {}
 
   [[nodiscard]] size_t at() const { return at_; }
-  // Points at an earlier byte, for a fault of the value there.
+  // Moves back to an earlier byte, to report an error of the value there.
   void GoBack(size_t at) { at_ = at; }
 
-  // What comes next, behind white space.
+  // The kind of the next token, after white space.
   [[nodiscard]] Kind Next();
-  // The text without its quotes. Escapes are undone into `unescaped`, at its end, which must not
-  // grow beyond what is reserved: the text's size is enough.
+  // The text without its quotes. Appends a text with escapes, decoded, to `unescaped`, whose
+  // reserved size must suffice; the text's size is enough.
   [[nodiscard]] std::string_view Text(std::string& unescaped);
   // The characters of a number, or of true and false.
   [[nodiscard]] std::string_view Word();
   void Null();
-  // Any value.
+  // Skips any value.
   void Skip();
 
-  // A list or object: Begin, then More before each item, false behind the last; in an object each
-  // item is a Key and a value.
+  // Reads a list or object: Begin, then More before each item, which is false after the last; each
+  // item of an object is a Key followed by a value.
   void Begin(char bracket);
   [[nodiscard]] bool More(char bracket);
   [[nodiscard]] std::string_view Key(std::string& unescaped);
-  // Nothing but white space is left.
+  // Checks that only white space is left.
   void End();
 
   [[noreturn]] void Fail(const std::string& message, const std::string& hint = "") const;

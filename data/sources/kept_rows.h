@@ -1,6 +1,6 @@
 #pragma once
-// Records kept as their columns' values, in memory or in a file that later runs find again.
-// See kept_rows.cpp.
+// Keeps records as their columns' values, in memory or in a file that later runs reuse. See
+// kept_rows.cpp.
 
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace tpuest::data {
 
-// Bytes that grow without being copied, as large as they are in memory.
+// A growing byte buffer that is not copied when it grows and reserves no extra memory.
 class RowBytes {
  public:
   RowBytes() = default;
@@ -33,29 +33,29 @@ class RowBytes {
   size_t capacity_ = 0;
 };
 
-// Gathers records of these columns.
+// Serializes records with these columns.
 class RowKeeper {
  public:
   explicit RowKeeper(std::vector<TensorSpec> columns) : columns_(std::move(columns)) {}
-  // Writes the row behind those before; the bytes of all of them are this class's format.
+  // Appends the row to the bytes of the previous rows, in this class's format.
   void Add(const Row& row, RowBytes& bytes) const;
 
  private:
   std::vector<TensorSpec> columns_;
 };
 
-// Records in the bytes of a RowKeeper: ends[i] is where record i ends. `keep` owns the bytes.
+// A source over the bytes of a RowKeeper: ends[i] is the end of record i. `keep` owns the bytes.
 [[nodiscard]] std::shared_ptr<IndexedSource> KeptRows(std::vector<TensorSpec> columns,
                                                       std::vector<std::string> files,
                                                       std::string_view bytes,
                                                       std::vector<uint64_t> ends,
                                                       std::shared_ptr<const void> keep);
 
-// All options of a source, as one number.
+// A hash of all options of a source.
 [[nodiscard]] uint64_t FingerprintOf(const SourceOptions& options);
 
-// The records of the source out of the file at `path`, which is written first where it is not
-// there, or was written of other files or options. `fingerprint` is that of the options.
+// The records of the source, read from the file at `path`. Writes that file first if it is missing
+// or was written from other files or options. `fingerprint` is that of the options.
 [[nodiscard]] std::shared_ptr<IndexedSource> KeepInFile(AnySource source, const std::string& path,
                                                         uint64_t fingerprint);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Rows of libsvm (also svmlight's): "label index:value index:value ... # comment", words between
-// blanks and tabs, indices rising.
+// Rows of libsvm (also svmlight's): "label index:value index:value ... # comment", words are
+// separated by blanks and tabs, indices ascend.
 
 #include <cstddef>
 #include <optional>
@@ -12,17 +12,17 @@
 
 namespace tpuest::data {
 
-// A word of a row that is not what it has to be; `offset` is where it begins.
+// An error in a word of a row; `offset` is the word's start.
 struct LibsvmFault {
   std::string message;
   std::string hint;
   size_t offset = 0;
 };
 
-// A finite number in the whole text; a '+' may stand before it.
+// The finite number that the whole text denotes, optionally with a '+' in front.
 [[nodiscard]] std::optional<float> LibsvmNumber(std::string_view text);
-// int64 where the row's label is a whole number ("1", "-1", "2.0"), else float32; kInvalid where it
-// is no number.
+// int64 if the row's label is an integer ("1", "-1", "2.0"), otherwise float32; kInvalid if it is
+// not a number.
 [[nodiscard]] DType LibsvmLabelType(std::string_view line);
 
 // Reads rows. Immutable; any thread, each with its own Row.
@@ -30,9 +30,9 @@ class LibsvmRows {
  public:
   LibsvmRows(const LibsvmSource& options, DType label, bool has_weight);
 
-  // `label`, `index` int64 [?], `value` float32 [?] and, where rows have one, `weight` float32.
+  // `label`, `index` int64 [?], `value` float32 [?] and, if rows have weights, `weight` float32.
   [[nodiscard]] std::vector<TensorSpec> Specs(const std::string& key) const;
-  // Fills row.columns, or returns what is wrong.
+  // Fills row.columns, or returns the error.
   [[nodiscard]] std::optional<LibsvmFault> Read(std::string_view line, float weight,
                                                 Row& row) const;
 

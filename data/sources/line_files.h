@@ -1,6 +1,6 @@
 #pragma once
-// The lines of text files as records that can be read in any order: where each begins is found
-// once, at eight bytes a line.
+// The lines of text files as records that can be read in any order. The start of each line is found
+// once and takes eight bytes.
 
 #include <cstdint>
 #include <memory>
@@ -16,8 +16,8 @@ namespace tpuest::data {
 
 class LineFiles {
  public:
-  // `skips_blank`: lines of nothing but white space are no records. With a `comment` neither are
-  // lines that have nothing before that character.
+  // `skips_blank` skips lines of white space. With a `comment` character, also skips lines without
+  // text before it.
   LineFiles(std::vector<std::unique_ptr<FileBytes>> files, bool skips_blank, char comment = '\0');
 
   [[nodiscard]] int64_t size() const { return starts_.back(); }
@@ -26,11 +26,11 @@ class LineFiles {
     return static_cast<int64_t>(offsets_[file].size());
   }
   [[nodiscard]] std::vector<std::string> paths() const;
-  // The bytes before its "\n". Any thread. Throws Error kData for a file that has become shorter.
+  // The bytes before the line's "\n". Any thread. Throws kData if the file has become shorter.
   [[nodiscard]] std::string_view Line(int64_t index) const;
-  // File, and number in it.
+  // The line's file, and its number in the file.
   [[nodiscard]] Provenance FromOf(int64_t index) const;
-  // The line and the column of a byte of a record.
+  // The line and column of a byte of a record.
   [[nodiscard]] Place PlaceOf(int64_t index, size_t offset) const;
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Rows of the standard input, each given as soon as it is there: for predictions in a pipe.
+// Reads rows from the standard input and returns each as soon as it arrives, for predictions in a
+// pipe.
 
 #include <memory>
 #include <string>
@@ -8,13 +9,13 @@
 
 namespace tpuest::data {
 
-// Whether the source is one that OpenLive reads: CSV, JSON lines with stated features, lines of
-// text or TFRecords, out of "-".
+// Whether OpenLive can read the source: CSV, JSON lines with stated features, lines of text or
+// TFRecords, from "-".
 [[nodiscard]] bool IsLive(const SourceOptions& options);
 
-// Reads a CSV header, and with it waits for it; rows only when they are asked for. gzip is
-// inflated. The types of CSV columns are all stated (CsvSource::defaults_by_name). Throws Error
-// kData, with its line, for a header that lacks a column.
+// Waits for and reads a CSV header; reads rows only on demand. Decompresses gzip. All CSV columns
+// have stated types (CsvSource::defaults_by_name). Throws kData, with the line, for a header that
+// lacks a column.
 [[nodiscard]] std::unique_ptr<StreamedSource> OpenLive(const SourceOptions& options,
                                                        const std::string& key);
 

@@ -13,18 +13,18 @@
 
 namespace tpuest::data {
 
-// The elements in the machine's own order, row after row.
+// The elements in the machine's byte order, row-major.
 struct NpyArray {
   DType dtype = DType::kInvalid;
   Shape shape;                    // at least one axis
   const void* data = nullptr;     // texts are std::string_view
-  std::vector<uint64_t> numbers;  // where `data` is not within the bytes
+  std::vector<uint64_t> numbers;  // owns the elements if `data` is not within the bytes
   std::shared_ptr<std::string> bytes_of_texts;
   std::vector<std::string_view> texts;
 };
 
-// `bytes` outlive the array; `name` begins every message. Throws Error kData for what is no such
-// file, and for types that have no meaning here (objects, dates, complex numbers).
+// `bytes` outlive the array; `name` begins every message. Throws kData for an invalid file and for
+// unsupported types (objects, dates, complex numbers).
 [[nodiscard]] NpyArray ReadNpy(std::string_view bytes, const std::string& name);
 
 }  // namespace tpuest::data

@@ -1,5 +1,5 @@
 #pragma once
-// Opens the source that a job's options name: one function a kind, and one for any of them.
+// Opens the source that a job's options name: one function per kind, and one for all kinds.
 
 #include <memory>
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace tpuest::data {
 
-// Opens the source; skip and take are applied. `key` is the section's key path, for errors. cached:
-// keep in memory what would otherwise be generated or inflated again in each epoch. Bad records are
-// left out as `errors` say, if the source can (CSV). Throws Error kUsage for options, kData for
-// files.
+// Opens the source and applies skip and take. `key` is the section's key path, for errors. cached:
+// keeps records in memory that would otherwise be generated or decompressed in each epoch. Treats
+// bad records as `errors` says, if the source supports it (CSV). Throws kUsage for options, kData
+// for files.
 [[nodiscard]] AnySource OpenSource(const SourceOptions& options, bool cached,
                                    const std::string& key, const DataErrors& errors = {});
 
@@ -21,20 +21,19 @@ namespace tpuest::data {
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
                                                                   const std::string& key);
 
-// The number of records of an epoch, if it is known without opening a file; nullopt otherwise.
+// The number of records per epoch; nullopt if a file must be opened to know it.
 [[nodiscard]] std::optional<int64_t> KnownSize(const SourceOptions& options,
                                                const std::string& key);
 
-// Whether records come from the standard input, of which several readers would each get a part.
+// Whether records come from the standard input, which only one reader can read.
 [[nodiscard]] bool ReadsStandardInput(const SourceOptions& options);
 
 // ---- one source each --------------------------------------------------------------------------
 
-// TFRecordDataset; streamed where a file is compressed and `cached` is false. Applies skip and
-// take.
+// TFRecordDataset; streamed if a file is compressed and `cached` is false. Applies skip and take.
 [[nodiscard]] AnySource OpenTFRecords(const TFRecordSource& options, bool cached,
                                       const std::string& key);
-// The others are read at any index. skip and take are left to OpenSource.
+// The following sources are read at any index; OpenSource applies skip and take.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenIdx(const IdxSource& options,
                                                      const std::string& key);
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenTextLines(const TextLineSource& options,
@@ -58,14 +57,14 @@ namespace tpuest::data {
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options,
                                                        const std::string& key);
 
-// Reads all rows; without SQLite an Error kUsage says so.
+// Reads all rows. Throws kUsage in a build without SQLite.
 [[nodiscard]] std::shared_ptr<IndexedSource> OpenSql(const SqlSource& options,
                                                      const std::string& key);
 
 // Applies skip and take.
 [[nodiscard]] std::unique_ptr<StreamedSource> OpenGenerator(const GeneratorSource& options,
                                                             const std::string& key);
-// Columns that are known without a file: nullopt where types are found in the rows.
+// Columns that are known without a file; nullopt if types are inferred from the rows.
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownJsonColumns(
     const JsonLinesSource& options, const std::string& key);
 [[nodiscard]] std::optional<std::vector<TensorSpec>> KnownLibsvmColumns(const LibsvmSource& options,
