@@ -1,5 +1,5 @@
-// The headers that most sources include, for builds that precompile them; no source includes this
-// file.
+// The headers that most sources include, for builds with precompiled headers; no source includes
+// this file.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
-// An Error says what the user, a file or the machine did wrong, with its place and the way out. It
-// is thrown anywhere and caught once, in cli/, which prints it like a compiler's message and ends
-// with its code. Check is for our own bugs.
+// An Error describes a fault of the user, a file or the machine, with its place and a hint. Any
+// code may throw it; cli/ catches it once, prints it like a compiler's message and exits with its
+// code. Check is for bugs of tpuest.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ enum class Code : int {
   kResource = 6,      // out of memory, disk full
   kLost = 7,          // device or peer lost, deadline exceeded
   kGate = 8,          // a gate was not met
-  kPreempted = 75,    // SIGTERM: state saved, run again
+  kPreempted = 75,    // SIGTERM: state is saved; the same command resumes
   kInterrupted = 130  // Ctrl-C: saved and left
 };
 
@@ -34,29 +34,29 @@ struct Place {
   int column = 0;
 };
 
-// One thing that is wrong.
+// A single fault.
 struct Fault {
   std::string message;  // what was expected and what was found
-  std::string hint;     // the way out; may be empty
+  std::string hint;     // what to do; may be empty
   std::string key;      // the job's key path ("run_config.tpu_config"), if it is known; cli finds
                         // the place from it
   Place place;          // where, if it is known
   int width = 0;        // characters to underline at the place
 };
 
-// At least one fault and the exit code they lead to.
+// At least one fault, and the exit code.
 class Error : public std::exception {
  public:
   Error(Code code, std::string message, std::string hint = "")
       : code_(code), faults_{Fault{std::move(message), std::move(hint), "", {}, 0}} {}
   Error(Code code, std::vector<Fault> faults) : code_(code), faults_(std::move(faults)) {}
 
-  // Names the job's key path that the first fault is about.
+  // Sets the job's key path of the first fault.
   Error&& Key(std::string key) && {
     faults_.front().key = std::move(key);
     return std::move(*this);
   }
-  // Names the place of the first fault.
+  // Sets the place of the first fault.
   Error&& At(Place place) && {
     faults_.front().place = std::move(place);
     return std::move(*this);
@@ -74,7 +74,7 @@ class Error : public std::exception {
   std::vector<Fault> faults_;
 };
 
-// Thrown by Check: our own bug, never the user's.
+// Thrown by Check: a bug of tpuest, never the user's fault.
 class InternalError : public std::exception {
  public:
   explicit InternalError(std::string message) : message_(std::move(message)) {}
@@ -89,7 +89,7 @@ class InternalError : public std::exception {
 
 }  // namespace tpuest
 
-// Check(condition) or Check(condition, "format", args...): holds unless tpuest itself is wrong.
+// Check(condition) or Check(condition, "format", args...): throws if tpuest itself is wrong.
 #define Check(condition, ...)                                                                    \
   do {                                                                                           \
     if (!(condition)) [[unlikely]]                                                               \

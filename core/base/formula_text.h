@@ -1,5 +1,5 @@
 #pragma once
-// A formula as an option of a job: its text, which its part builds from, and where that stands.
+// A formula as an option of a job: its text, and the text's place in the job.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace tpuest {
 
-// `place` is that of the first byte; `verbatim` is false where the text has other columns than the
-// job's line: variables were put in, or it is a block of lines.
+// `place` is the place of the first byte. `verbatim` is false if columns of the text differ from
+// those of the job's line: variables were substituted, or the text is a block of lines.
 struct Formula {
   std::string text;
   Place place = {};
@@ -17,7 +17,7 @@ struct Formula {
   [[nodiscard]] bool empty() const { return text.empty(); }
 };
 
-// The place of a byte of it.
+// The place of a byte of the formula.
 [[nodiscard]] inline Place PlaceIn(const Formula& formula, size_t at) {
   Place place = formula.place;
   if (formula.verbatim && place.line > 0) place.column += static_cast<int>(at);

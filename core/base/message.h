@@ -1,6 +1,6 @@
 #pragma once
-// Messages between processes of one program on machines of one kind: numbers as the processor has
-// them, lists and texts behind their lengths.
+// Messages between processes of one program on machines of one kind: numbers in the processor's
+// byte order; lists and texts preceded by their lengths.
 
 #include <cstdint>
 #include <cstring>
@@ -49,7 +49,8 @@ class MessageWriter {
   std::string bytes_;
 };
 
-// Reads values from the front. Check fails if a value is missing: the message is another program's.
+// Reads values from the front. Check fails if a value is missing: the message is from another
+// program.
 class MessageReader {
  public:
   explicit MessageReader(std::string_view bytes) : left_(bytes) {}

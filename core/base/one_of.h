@@ -8,7 +8,7 @@
 //   extern template class OneOf<Shapes>;     // in the header, in namespace tpuest
 //   template class OneOf<Shapes>;            // in one source
 //
-// std::visit, std::get_if and std::holds_alternative take it as the std::variant that it is.
+// std::visit, std::get_if and std::holds_alternative accept it as a std::variant.
 
 #include <memory>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// Paths with a scheme, as gs://bucket/run: nothing here reads them, and as a path of this machine
-// they name a folder `gs:`.
+// Paths with a scheme, such as gs://bucket/run. tpuest cannot read them; as local paths they would
+// name a folder `gs:`.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ namespace tpuest {
 // The scheme of a path: "gs" of gs://bucket/run; nullopt for a path of this machine.
 [[nodiscard]] std::optional<std::string> SchemeOf(std::string_view path);
 
-// The message about such a path, and the way out.
+// The message about such a path, and the hint.
 struct SchemeRefusal {
   std::string message;
   std::string hint;

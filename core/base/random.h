@@ -1,14 +1,15 @@
 #pragma once
-// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011, by Random123): a tensor of them
-// is a pure function of a key and of where each element stands, so any slice of it can be drawn
-// alone, in any order, on any machine.
+// Counter-based random numbers (Philox4x32-10, Salmon et al. 2011, by Random123): a random tensor
+// is a pure function of a key and of each element's position, so any slice of it can be computed
+// independently, in any order, on any machine.
 
 #include <array>
 #include <cstdint>
 
 namespace tpuest {
 
-// The key says whose numbers these are: the run's seed and a fingerprint of the consumer's name.
+// The key identifies the consumer of the numbers: the run's seed and a fingerprint of the
+// consumer's name.
 struct RandomKey {
   uint64_t seed = 0;
   uint64_t name = 0;
@@ -17,8 +18,8 @@ struct RandomKey {
 // The 64 bits of a Philox key: name XOR (seed * 0x9E3779B97F4A7C15).
 [[nodiscard]] uint64_t MixedKey(RandomKey key);
 
-// The name in the key of an op with a seed of its own: ops with the same pair draw the same numbers
-// in a run. In TensorFlow's words `seed` is the graph's and `seed2` the op's.
+// The name in the key of an op with its own seed: ops with the same pair draw the same numbers in a
+// run. In TensorFlow's terms `seed` is the graph's seed and `seed2` the op's.
 [[nodiscard]] uint64_t SeedName(uint64_t seed, uint64_t seed2);
 
 // Four random words for counter (step, index) under MixedKey; the counter's words are index low,

@@ -1,6 +1,6 @@
 #pragma once
-// A count of steps as a job writes it: "500", or "10ep", which is a count once it is known how many
-// steps an epoch of the training input takes.
+// A count of steps as a job writes it: "500", or "10ep", which becomes a count once the number of
+// steps per epoch of the training input is available.
 
 #include <fmt/core.h>
 
@@ -9,13 +9,13 @@
 
 namespace tpuest {
 
-// Code takes a count for the integer that it is. One that was written in epochs is 1 until
-// Resolve, so that what only asks whether it is positive needs no look at the data.
+// Converts to an integer. A count in epochs is 1 until Resolve, so a check whether it is positive
+// needs no data.
 class StepCount {
  public:
   StepCount() = default;
   StepCount(int64_t steps) : steps_(steps) {}  // NOLINT: a number of steps is a count
-  // A count of so many epochs; `epochs` is more than 0.
+  // A count of `epochs` epochs; `epochs` > 0.
   [[nodiscard]] static StepCount OfEpochs(double epochs) {
     StepCount count(1);
     count.epochs_ = epochs;
@@ -24,9 +24,9 @@ class StepCount {
 
   operator int64_t() const { return steps_; }  // NOLINT: see above
   [[nodiscard]] bool in_epochs() const { return epochs_ > 0; }
-  // Makes a count in epochs the nearest whole number of steps, at least 1.
+  // Converts a count in epochs to the nearest number of steps, at least 1.
   void Resolve(double steps_per_epoch);
-  // As it was written.
+  // The count as it was written.
   [[nodiscard]] std::string Text() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A trace tells what ran when in one step: an event a kernel, by thread.
+// A trace of one step: one event per kernel run, with its thread and times.
 
 #include <mutex>
 #include <string>
@@ -27,7 +27,7 @@ class StepTrace {
     const std::lock_guard lock(mutex_);
     events_.push_back(std::move(event));
   }
-  // The events of a step that is over: nobody may be adding to them.
+  // The events of a finished step; no thread may still be adding events.
   [[nodiscard]] const std::vector<Event>& events() const { return events_; }
   void Clear() { events_.clear(); }
 

@@ -10,13 +10,13 @@
 
 namespace tpuest {
 
-// The candidate nearest to `word` by edit distance (Damerau-Levenshtein, at most a third of its
-// length, at least 2); else the shortest that begins with it, where it has three letters; or
-// nullopt.
+// The candidate nearest to `word` by edit distance (Damerau-Levenshtein, at most max(2, a third of
+// its length)); otherwise the shortest one that begins with `word`, if that has at least three
+// letters; otherwise nullopt.
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view word,
                                                  const std::vector<std::string>& candidates);
 
-// The shortest text that reads back as the same number: "0.1", "1e-07", "3", "nan", "inf".
+// The shortest text that parses to the same number: "0.1", "1e-07", "3", "nan", "inf".
 [[nodiscard]] std::string NumberText(double value);
 [[nodiscard]] std::string NumberText(float value);
 

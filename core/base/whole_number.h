@@ -1,5 +1,5 @@
 #pragma once
-// Whole numbers as text.
+// Parses whole numbers.
 
 #include <charconv>
 #include <concepts>
@@ -9,8 +9,8 @@
 
 namespace tpuest {
 
-// The number that the whole text is, in decimal digits, with a '-' before them where the type has
-// negative numbers; nullopt for any other text, and for a number that the type does not hold.
+// The number that the whole text denotes: decimal digits, with a '-' in front if the type is
+// signed. nullopt for any other text and for a number outside of the type's range.
 template <std::integral T>
 [[nodiscard]] std::optional<T> WholeNumber(std::string_view text) {
   T number{};

@@ -13,8 +13,8 @@ using VariableLookup = std::function<std::optional<std::string>(const std::strin
 
 // A process's rank, counted from 0; process 0 is the chief.
 struct ProcessPlace {
-  std::string
-      launcher;  // that numbered the processes: "torchrun"; empty: none, this is the only process
+  // The launcher that numbered the processes: "torchrun"; empty: this is the only process.
+  std::string launcher;
   std::string read_from;  // the launcher's variables: "RANK, WORLD_SIZE"
   int64_t rank = 0;
   int64_t size = 1;

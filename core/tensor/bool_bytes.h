@@ -1,5 +1,5 @@
 #pragma once
-// Bools from files.
+// Normalizes bools that were read from files.
 
 #include <cstddef>
 

@@ -1,5 +1,5 @@
 #pragma once
-// How large a tensor may be that a file or a job asks for.
+// The maximum size of a tensor that a file or a job requests.
 
 #include <cstdint>
 
@@ -7,11 +7,11 @@
 
 namespace tpuest {
 
-// Beyond any memory, and far enough from 2^63 that bytes, and sums of them, can be counted.
+// Larger than any memory, and far enough below 2^63 that bytes, and sums of them, do not overflow.
 inline constexpr int64_t kMostElements = int64_t{1} << 48;
 
-// True where each dimension is a size or kUnknownDim, and the sizes, 0 aside, multiply to at most
-// kMostElements: no product of some of them overflows then.
+// True if each dimension is a size or kUnknownDim, and the product of all sizes except 0 is at most
+// kMostElements; then no product of some of them overflows.
 [[nodiscard]] bool IsCountable(const Shape& shape);
 
 }  // namespace tpuest

@@ -37,9 +37,9 @@ class Tensor {
     *tensor.data<T>() = value;
     return tensor;
   }
-  // Strings copied into an arena of their own.
+  // Copies the strings into a new arena.
   [[nodiscard]] static Tensor Strings(Shape shape, const std::vector<std::string>& values);
-  // Views into an arena that somebody else filled.
+  // Views into an existing arena.
   [[nodiscard]] static Tensor Views(Shape shape, std::vector<std::string_view> views,
                                     StringArena arena);
   // Empty views, for the caller to point into the arena.

@@ -58,8 +58,7 @@ inline constexpr int kStopVariable = 2;
 
 struct LoweredModule {
   std::string text;
-  std::vector<size_t>
-      feeds;  // indices of the feeds of spec.feeds that are read, which are the arguments
+  std::vector<size_t> feeds;           // indices into spec.feeds of the feeds that are arguments
   std::vector<Partition> partitions;   // of the arguments, per entry of `feeds`
   int64_t stack = 1;                   // maximum number of steps per run
   std::vector<std::string> variables;  // by name, in the order of the arguments

@@ -1,6 +1,5 @@
 #pragma once
-// The one place where processes are started: another program, or a function of this one that may
-// abort or hang.
+// Starts all child processes: another program, or a function of this one that may abort or hang.
 
 #include <sys/types.h>
 
@@ -13,69 +12,70 @@ namespace tpuest {
 
 // A program and its arguments.
 struct ProgramCall {
-  std::vector<std::string> words;     // as the program gets them: its name, then its arguments
+  std::vector<std::string> words;     // the program's argv: its name, then its arguments
   std::string program = words.at(0);  // a path, or a name that PATH finds
   // stdout and stderr are added to this file; nullopt: both go to this process's stderr.
   std::optional<std::string> log = std::nullopt;
-  // A descriptor of this process that stdout goes to; stderr is this process's then. -1: none.
+  // A descriptor of this process that receives stdout; stderr is then this process's. -1: none.
   int output = -1;
   // stdout and stderr are this process's, whatever `log` says.
   bool speaks_for_itself = false;
-  // "NAME=value", which stand in its environment beside this process's.
+  // "NAME=value" entries, added to this process's environment.
   std::vector<std::string> variables = {};
-  std::string input = {};  // all that its input has
-  // stdout is kept for Output; stderr goes where it would.
+  std::string input = {};  // the whole standard input
+  // stdout is kept for Output; stderr is unaffected.
   bool answers = false;
-  // In a process group of its own, and sent SIGTERM when the thread that starts it ends.
+  // The child runs in its own process group and gets SIGTERM when the thread that started it ends.
   bool supervised = false;
-  // In a process group of its own, which ends with this process, however that ends: SIGTERM, and
-  // SIGKILL a second later. Any thread may start it.
+  // The child runs in its own process group, which gets SIGTERM, and SIGKILL a second later, when
+  // this process ends in any way. Any thread may start it.
   bool ends_with_us = false;
 };
 
-// This program again, also where its file has been replaced meanwhile.
+// The path for running this program again, even if its file has been replaced meanwhile.
 [[nodiscard]] std::string ThisProgram();
-// The path of its file; "" where that is not known.
+// The path of this program's file; "" if it is not known.
 [[nodiscard]] std::string ThisProgramFile();
 
 struct ProcessEnd {
-  int code = 0;    // that it left with
-  int signal = 0;  // that ended it; 0: it left by itself
+  int code = 0;    // exit code
+  int signal = 0;  // the signal that ended it; 0: it exited
 
-  // As a shell says it: the code, or 128 + n for signal n.
+  // The exit code as a shell reports it: the code, or 128 + n for signal n.
   [[nodiscard]] int ShellCode() const;
 };
 
-// A child that has been started. It does not outlive the object, which ends it and waits: with
-// SIGTERM where it is supervised, so that it may save; with SIGTERM and then SIGKILL where it ends
-// with this process; with SIGKILL otherwise. For one thread.
+// A running child. The destructor ends it and waits: with SIGTERM if it is supervised, so that it
+// may save; with SIGTERM and then SIGKILL if `ends_with_us`; otherwise with SIGKILL. For one
+// thread.
 class ChildProcess {
  public:
-  // Returns once the program runs. Error kResource where it cannot be started, kUsage for a log
-  // that cannot be written.
+  // Returns once the program runs. Throws kResource if it cannot be started, kUsage for a log that
+  // cannot be written.
   explicit ChildProcess(const ProgramCall& call);
-  // Runs the function in a copy of this process, which ends without destructors. No thread may run
-  // beside the caller. Error kResource where the machine refuses.
+  // Runs the function in a fork of this process, which ends without destructors. No other thread
+  // may run. Throws kResource if the system refuses.
   explicit ChildProcess(const std::function<std::string()>& question);
   ~ChildProcess();
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
 
-  // What the function returned, or as much as it could; nullopt: nothing within so long.
+  // The function's result, or the part of it that was sent before the child ended; nullopt if
+  // nothing arrived within `deadline_secs`.
   [[nodiscard]] std::optional<std::string> Answer(double deadline_secs);
-  // To its group where it has one.
+  // Sends a signal to the child, or to its process group if it has one.
   void Signal(int number) const;
-  // Its end; nullopt: it has not come.
+  // The child's end; nullopt while it runs.
   [[nodiscard]] std::optional<ProcessEnd> Poll();
-  // Once, unless Poll has had it.
+  // Waits for the child's end. Called once, and not after Poll has returned it.
   ProcessEnd Wait();
-  // The same; once `is_asked` returns a signal, passes it on to the child.
+  // The same; passes the signal that `is_asked` returns on to the child.
   ProcessEnd Wait(const std::function<std::optional<int>()>& is_asked);
-  // What a program that `answers` has written to stdout, once it has ended.
+  // The stdout of a program with `answers`, after its end.
   [[nodiscard]] std::string Output() const;
 
  private:
-  // The errno of a machine that refuses; 0: it runs.
+  // Returns 0 if the child runs, otherwise errno.
   [[nodiscard]] int Start(const std::function<void(int to)>& body);
   void EndGroup();
   void StartKeeper();

@@ -1,8 +1,7 @@
 #pragma once
-// Files and folders. Every failure is an Error: kResource where the disk, the quota or the limit on
-// the size of files is exhausted, kUsage where a permission is missing or the disk is read-only,
-// kData for all else. What changes a file asks for the write permit
-// (core/base/process/write_permit.h).
+// Files and folders. Every failure throws: kResource if the disk, the quota or the file size limit
+// is exhausted, kUsage if a permission is missing or the disk is read-only, otherwise kData.
+// Functions that change a file need the write permit (core/base/process/write_permit.h).
 
 #include <cstdint>
 #include <memory>
@@ -13,49 +12,49 @@
 
 namespace tpuest {
 
-// Error kResource where the disk cannot tell.
+// Throws kResource if the disk fails.
 [[nodiscard]] bool FileExists(const std::string& path);
 [[nodiscard]] bool DirectoryExists(const std::string& path);
 // The size in bytes.
 [[nodiscard]] int64_t FileSize(const std::string& path);
-// What stands at a path that is no file: "a folder", "a pipe", "a device" or "a socket"; nullopt
-// for a file, and where there is nothing.
+// The kind of a path that is not a file: "a folder", "a pipe", "a device" or "a socket"; nullopt
+// for a file or a missing path.
 [[nodiscard]] std::optional<std::string_view> KindOfOther(const std::string& path);
-// All of a file; for what is none, which may have no end, kData.
+// The whole content of a file. Throws kData for other kinds of paths, which may be endless.
 [[nodiscard]] std::string ReadFile(const std::string& path);
-// The same, but nullopt if there is no such file, even if it went away a moment ago.
+// The same, but nullopt if the file does not exist or was just removed.
 [[nodiscard]] std::optional<std::string> ReadFileIfThere(const std::string& path);
 // ReadFile for a file of words, one per line: kData also for a line of more than kMostWordBytes.
 [[nodiscard]] std::string ReadWords(const std::string& path);
 inline constexpr size_t kMostWordBytes = size_t{1} << 20;
 void MakeDirectories(const std::string& path);
-// Removes the file if it is there. Whether it is gone; without a write permit it stays.
+// Removes the file if it exists. Returns whether it is gone; without a write permit it stays.
 bool RemoveFile(const std::string& path);
-// Removes a folder of this process's own with all that it holds, if it is there.
+// Removes a folder of this process with its contents, if it exists.
 void RemoveTree(const std::string& path);
-// A new, empty folder of this process's own below TMPDIR (/tmp unless set); its name begins with
-// `prefix`. The caller removes it. Error kResource where none can be made.
+// Creates an empty folder for this process below TMPDIR (default: /tmp); its name begins with
+// `prefix`. The caller removes it. Throws kResource if that is impossible.
 [[nodiscard]] std::string MakeTemporaryFolder(std::string_view prefix);
-// Gives a folder another name, which must be free; `fsync` waits until the disk has it.
+// Renames a folder to an unused name; `fsync` waits until the change is on disk.
 void RenameFolder(const std::string& from, const std::string& to, bool fsync = true);
 // Entries of a folder, sorted, without "." and "..".
 [[nodiscard]] std::vector<std::string> ListDirectory(const std::string& path);
 // Files that match a shell pattern, sorted; a path without *, ?, [ matches itself if it exists.
 [[nodiscard]] std::vector<std::string> Glob(const std::string& pattern);
-// The same with folders, pipes and devices.
+// Like Glob, including folders, pipes and devices.
 [[nodiscard]] std::vector<std::string> GlobAll(const std::string& pattern);
-// Whether a file is one that an AtomicFile has begun.
+// Whether the name is the temporary name of an AtomicFile.
 [[nodiscard]] bool IsTemporaryName(std::string_view name);
-// Whether it is one of a process of this machine that does not run any more.
+// Whether it is the temporary name of a process of this machine that no longer runs.
 [[nodiscard]] bool HasLostWriter(std::string_view name);
-// Whether it is one of a process of this machine that runs and is not this one.
+// Whether it is the temporary name of another running process of this machine.
 [[nodiscard]] bool HasOtherWriter(std::string_view name);
 [[nodiscard]] std::string JoinPath(std::string_view folder, std::string_view name);
 [[nodiscard]] std::string DirName(std::string_view path);
 [[nodiscard]] std::string BaseName(std::string_view path);
 
-// A file under a temporary name beside its own, which Commit gives it after an fsync; destroyed
-// without Commit it leaves nothing. A device or a pipe is written as it stands, by every Append.
+// Writes a file under a temporary name; Commit renames it after an fsync, and destruction without
+// Commit removes it. On a device or a pipe every Append writes directly.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path, bool fsync = true);
@@ -108,10 +107,10 @@ class MappedFile {
 class FileLock {
  public:
   [[nodiscard]] static std::unique_ptr<FileLock> TryAcquire(const std::string& path);
-  // The same on a folder, also nullptr where there is none; the folder may be removed with it.
-  // Error kData on a file system without such locks.
+  // The same for a folder; also nullptr if it does not exist. The folder may be removed while
+  // locked. Throws kData on a file system without such locks.
   [[nodiscard]] static std::unique_ptr<FileLock> TryAcquireFolder(const std::string& path);
-  // Says whether any process holds the lock, without taking it. The file may be missing.
+  // Whether any process holds the lock; does not take it. The file may be missing.
   [[nodiscard]] static bool IsHeld(const std::string& path);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -1,15 +1,14 @@
 #pragma once
-// A process that works in rounds keeps its heap small with these two. They do nothing where the C
-// library is not glibc.
+// Keep the heap of a process that works in rounds small. No effect unless the C library is glibc.
 
 namespace tpuest {
 
-// Has all threads allocate from one heap. Otherwise those that a round starts take up whichever
-// heaps those of the last one left, until each heap is as large as the largest round. To be called
+// Makes all threads allocate from one heap. Otherwise the threads of each round reuse arbitrary
+// heaps of the previous round's threads, until every heap is as large as the largest round. Called
 // before the first thread starts.
 void ShareHeap();
 
-// Gives free pages back to the system.
+// Returns free pages to the system.
 void ReturnFreeMemory();
 
 }  // namespace tpuest

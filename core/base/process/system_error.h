@@ -1,5 +1,5 @@
 #pragma once
-// errno as an Error.
+// Converts errno to an Error.
 
 #include <string>
 #include <string_view>
@@ -8,11 +8,11 @@
 
 namespace tpuest {
 
-// kResource where the machine is at its end (disk, descriptors, memory) or fails (EIO), kUsage
-// where a permission is missing or the disk is read-only; `otherwise` for all else.
+// kResource if the machine's resources (disk, descriptors, memory) are exhausted or it fails (EIO),
+// kUsage if a permission is missing or the disk is read-only; otherwise `otherwise`.
 [[nodiscard]] Code CodeOfErrno(int number, Code otherwise = Code::kData);
 
-// "a.csv: cannot read: Input/output error", with the way out that errno has.
+// "a.csv: cannot read: Input/output error", with the hint for this errno.
 [[noreturn]] void ThrowErrno(const std::string& path, std::string_view doing,
                              Code otherwise = Code::kData);
 

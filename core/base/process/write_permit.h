@@ -1,15 +1,15 @@
 #pragma once
-// Whether this process may still write. One that stood still for long (SIGSTOP, a frozen machine)
-// may have been given up by the other processes of its group, whose next run has its files by now.
-// So whoever gives a file its name, appends to one or removes one asks here right before; what is
-// asked is the group's to set (Group::NeedPlace in core/hosts/group.h).
+// Whether this process may still write. If it was suspended for long (SIGSTOP, a frozen machine),
+// its peers may have given it up, and the group's next run may own its files by now. So code that
+// names, appends to or removes a file calls NeedWritePermit right before. The group sets the check
+// (Group::NeedPlace in core/hosts/group.h).
 
 #include <functional>
 
 namespace tpuest {
 
-// From its making until its end `need_permit` is asked, by any thread; it throws where nothing may
-// be written any more. One at a time.
+// While an object of this class exists, NeedWritePermit calls `need_permit`, on any thread; it
+// throws if this process may no longer write. One object at a time.
 class WritePermit {
  public:
   explicit WritePermit(std::function<void()> need_permit);

@@ -1,6 +1,6 @@
 #pragma once
-// Regular expressions, as Perl's and Python's (with lookahead, but no code), matched in bounded
-// time.
+// Regular expressions in the syntax of Perl and Python (with lookahead, without code), matched in
+// bounded time.
 
 #include <memory>
 #include <string>
@@ -11,11 +11,11 @@ namespace tpuest {
 // Cheap to copy; matching is safe in any thread.
 class Pattern {
  public:
-  // Throws Error kUsage for what is not a regular expression.
+  // Throws kUsage for an invalid regular expression.
   explicit Pattern(std::string_view text);
 
-  // Python's re.search and re.match on bytes. Both throw Error kUsage where the pattern takes more
-  // steps on this text than any sensible one does: "(a+)+[bc]" takes 2^n on n times "a".
+  // Python's re.search and re.match on bytes. Both throw kUsage if the pattern takes more steps on
+  // this text than a limit: "(a+)+[bc]" takes 2^n steps on n times "a".
   [[nodiscard]] bool FoundIn(std::string_view text) const;
   [[nodiscard]] bool FoundAtStart(std::string_view text) const;
 

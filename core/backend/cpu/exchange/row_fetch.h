@@ -74,8 +74,7 @@ class RowFetches {
   void TakeAll();
 
   const std::vector<const PhaseFetches*> phases_;
-  std::vector<std::unique_ptr<Fetch>>
-      fetches_;                // by phase; nullptr: the phase needs no remote rows
+  std::vector<std::unique_ptr<Fetch>> fetches_;  // by phase; nullptr: no remote rows needed
   std::vector<Fetch*> asked_;  // asked but not yet taken, in the order of their questions
 };
 
