@@ -20,53 +20,53 @@ namespace tpuest {
 // Takes the next bytes of a tensor's values.
 using TakeBytesFn = std::function<void(std::string_view bytes)>;
 
-// A tensor that is nowhere whole.
+// A tensor that is never complete in memory.
 struct StreamedTensor {
   DType dtype = DType::kFloat;
   Shape shape;
-  std::function<void(const TakeBytesFn& take)> write;  // gives the values, in pieces
+  std::function<void(const TakeBytesFn& take)> write;  // passes the values to `take` in pieces
 };
 
 struct NamedTensor {
   std::string name;
   Tensor tensor;
-  std::shared_ptr<const StreamedTensor> streamed = nullptr;  // in the place of the tensor
+  std::shared_ptr<const StreamedTensor> streamed = nullptr;  // written instead of `tensor`
 };
 
-// Most bytes of a data shard that holds more tensors than one.
+// Maximum bytes of a data shard that holds more than one tensor.
 inline constexpr int64_t kShardBytes = int64_t{2} << 30;
 
-// What a tensor's values take in a data shard.
+// The size and checksum of a tensor's values in a data shard.
 struct StoredValues {
   int64_t bytes = 0;
   uint32_t crc = 0;  // CRC-32C of the values, not masked
 };
 
-// A data shard that is to be written, and its tensors, in their order.
+// A data shard to write, and its tensors in order.
 struct ShardPlan {
   std::string path;
   std::vector<const NamedTensor*> tensors;
 };
 
-// Has others write some of these shards. Of each that they have, whole and with the same bytes, by
-// its place: what its tensors take.
+// Lets other processes write some of these shards. Returns, by index of the shards that they have
+// written completely and with the same bytes, the stored values of their tensors.
 using WriteElsewhereFn =
     std::function<std::map<size_t, std::vector<StoredValues>>(std::span<const ShardPlan> shards)>;
 
 struct BundleOptions {
   bool fsync = true;
   int64_t shard_bytes = kShardBytes;
-  WriteElsewhereFn elsewhere = nullptr;  // none: all are written here
+  WriteElsewhereFn elsewhere = nullptr;  // empty: this process writes all shards
 };
 
-// Writes data shards and then the index, each under a temporary name until it is whole and, if
-// `fsync`, on the disk: a reader that finds an index may trust the shards. How many shards there
-// are follows from the sizes of the tensors. The bytes are TensorFlow's for the same tensors; their
-// order here does not matter. Names are not empty and differ.
+// Writes data shards and then the index, each under a temporary name until it is complete and, if
+// `fsync`, on disk: a reader that finds an index may trust the shards. The number of shards depends
+// on the sizes of the tensors. The bytes are TensorFlow's for the same tensors, whose order here
+// does not matter. Names are unique and not empty.
 void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors,
                  const BundleOptions& options = {});
 
-// Paths of a bundle's files, and how they go on after the prefix.
+// Paths of a bundle's files, and their endings after the prefix.
 inline constexpr std::string_view kIndexEnding = ".index";
 inline constexpr std::string_view kDataEnding = ".data-";  // then the shard, "00000-of-00001"
 [[nodiscard]] std::string BundleIndexPath(std::string_view prefix);
@@ -75,8 +75,8 @@ inline constexpr std::string_view kDataEnding = ".data-";  // then the shard, "0
 class Increment;
 
 // Reads the index at once and each tensor on demand. An increment (increment.h) reads as if it were
-// whole, through its base, unless it is read as it was written. Reading from several threads is
-// safe.
+// complete, through its base, unless the caller asks for its own entries. Reading from several
+// threads is safe.
 class BundleReader {
  public:
   explicit BundleReader(std::string prefix, bool as_written = false);
@@ -85,24 +85,24 @@ class BundleReader {
   BundleReader& operator=(BundleReader&&) noexcept;
 
   [[nodiscard]] const std::string& prefix() const;
-  // nullptr: what is read is what stands in the files.
+  // nullptr: entries are read as they are in the files.
   [[nodiscard]] const Increment* increment() const;
   // Every tensor's name, sorted; one that is stored in slices appears once. A slot in parts
   // (slice_key.h) appears under the name of part 0, and reads whole under that of any part.
   [[nodiscard]] const std::vector<std::string>& Names() const;
   [[nodiscard]] bool Has(std::string_view name) const;
-  // Errors if there is no such tensor name the nearest one. A dtype that tpuest lacks is kInvalid.
+  // Errors about a missing tensor name the nearest one. A dtype that tpuest lacks is kInvalid.
   [[nodiscard]] DType DTypeOf(std::string_view name) const;
   [[nodiscard]] Shape ShapeOf(std::string_view name) const;
-  // The number of slices that a tensor is stored in, where each has some of its rows; else 1.
+  // The number of slices of a tensor that is stored in slices of rows; otherwise 1.
   [[nodiscard]] int RowSlicesOf(std::string_view name) const;
-  // CRC-32C of the values, as the index has it; of a tensor that is stored in slices, whose own
-  // checksums follow how it was cut, that of the whole.
+  // CRC-32C of the values, from the index. For a tensor that is stored in slices, the checksum of
+  // the whole tensor, because those of the slices depend on how it was cut.
   [[nodiscard]] uint32_t ChecksumOf(std::string_view name) const;
   // The values, their checksum verified, slices joined.
   [[nodiscard]] Tensor Read(std::string_view name) const;
-  // Gives the values of a tensor of numbers piece by piece, each a multiple of its elements; throws
-  // behind the last one where the checksum is another. What is stored in slices is joined first.
+  // Passes the values of a numeric tensor to `take` in pieces of whole elements; throws after the
+  // last piece if the checksum differs. Joins slices first.
   void ReadPieces(std::string_view name, const TakeBytesFn& take) const;
 
  private:

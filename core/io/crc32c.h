@@ -10,7 +10,7 @@ namespace tpuest {
 // The CRC of `bytes`, or, given the CRC of what came before them, of both together.
 [[nodiscard]] uint32_t Crc32c(std::string_view bytes, uint32_t before = 0);
 
-// Gives what Crc32c gives, by tables alone, for machines without the instruction.
+// Returns the same as Crc32c using only tables, for machines without the instruction.
 [[nodiscard]] uint32_t Crc32cPortable(std::string_view bytes, uint32_t before = 0);
 
 // A CRC of bytes that hold CRCs is weak, so files hold it rotated right by 15 plus 0xa282ead8.

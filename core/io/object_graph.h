@@ -27,11 +27,11 @@ struct ObjectGraph {
   };
   struct Node {
     std::vector<Child> children;
-    std::string full_name;    // of a variable: its name in a name-based checkpoint
-    std::string key;          // of a variable: the tensor that holds it; else ""
-    std::vector<Slot> slots;  // of an optimizer
+    std::string full_name;    // for a variable: its name in a name-based checkpoint
+    std::string key;          // for a variable: the tensor that holds it; otherwise ""
+    std::vector<Slot> slots;  // for an optimizer
 
-    // The node behind a reference of this name, or nullopt.
+    // The node that a reference of this name leads to, or nullopt.
     [[nodiscard]] std::optional<int> Find(std::string_view name) const;
   };
 
@@ -45,8 +45,8 @@ struct ObjectGraph {
 
 inline constexpr std::string_view kObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
-// nullopt for a name-based checkpoint. Every number of a node in what comes back is one of its
-// nodes, and there is a root. Error kCheckpoint for a graph that is damaged.
+// Returns nullopt for a name-based checkpoint. All node numbers in the result are valid, and it has
+// a root. Throws kCheckpoint for a damaged graph.
 [[nodiscard]] std::optional<ObjectGraph> ReadObjectGraph(const BundleReader& bundle);
 // The tensor to store under kObjectGraphKey: a string scalar, the encoded graph.
 [[nodiscard]] Tensor ObjectGraphTensor(const ObjectGraph& graph);

@@ -1,6 +1,6 @@
 #pragma once
-// How a bundle names a table of which it has some rows alone: their numbers, and the values in them
-// of each of its variables.
+// The names of a bundle's entries for a table with only some of its rows: the row numbers, and the
+// values of each variable in these rows.
 
 #include <string>
 #include <string_view>

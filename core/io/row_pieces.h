@@ -1,5 +1,5 @@
 #pragma once
-// Takes bytes that come in any pieces as whole rows of float32.
+// Assembles bytes that arrive in arbitrary pieces into whole rows of float32.
 
 #include <cstdint>
 #include <cstring>

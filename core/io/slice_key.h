@@ -35,8 +35,8 @@ struct SliceExtent {
 //
 // DNN estimators of version 1 call the parts "t_0", "t_1", ...
 //
-// The names that differ in the number of their part only, by that of part 0, which is among `names`
-// too: {"w/part_0/Ftrl": ["w/part_1/Ftrl", "w/part_2/Ftrl"]}.
+// Groups the names that differ only in the number of their part, by the name of part 0, which is
+// also among `names`: {"w/part_0/Ftrl": ["w/part_1/Ftrl", "w/part_2/Ftrl"]}.
 [[nodiscard]] std::map<std::string, std::vector<std::string>> OtherParts(
     const std::vector<std::string>& names);
 

@@ -1,8 +1,8 @@
 #pragma once
-// Tables that the hosts of a TPU pod have saved, each the rows that it had, as slices of one tensor
-// (TensorFlow's tpu_embedding: slice i is host i's). Dealt out by div the hosts' rows follow each
-// other; by mod host i of n has rows i, i + n, i + 2n, ..., and so the tensor is not in the order
-// of its rows. How many hosts there were stands nowhere but in the number of slices.
+// Tables whose rows the hosts of a TPU pod have saved as slices of one tensor (TensorFlow's
+// tpu_embedding: slice i is host i's). Partitioned by div, the hosts' rows follow each other; by
+// mod, host i of n has rows i, i + n, i + 2n, ..., so the tensor is not in row order. The number of
+// hosts is known only from the number of slices.
 
 #include <cstdint>
 #include <cstring>
@@ -12,8 +12,8 @@
 
 namespace tpuest {
 
-// The row that stands at a place of the slices, one behind the other, of `rows` rows that were
-// dealt out by mod to `hosts`. The first rows % hosts hosts have a row more than the others.
+// The row at a position of the concatenated slices of `rows` rows that were partitioned by mod over
+// `hosts` hosts. The first rows % hosts hosts have one row more than the rest.
 [[nodiscard]] inline int64_t RowAtPlace(int64_t place, int64_t rows, int64_t hosts) {
   const int64_t few = rows / hosts;
   const int64_t longer = rows % hosts;
@@ -22,7 +22,7 @@ namespace tpuest {
   return rest % few * hosts + longer + rest / few;
 }
 
-// The rows of a joined tensor of such slices in their order.
+// The rows of a tensor joined from such slices, in row order.
 [[nodiscard]] inline Tensor InRowOrder(const Tensor& joined, int64_t hosts) {
   const int64_t rows = joined.shape().dim(0);
   Tensor ordered(joined.dtype(), joined.shape());
@@ -36,7 +36,7 @@ namespace tpuest {
   return ordered;
 }
 
-// A tensor of a checkpoint, in the order of its rows where its slices were dealt out by mod.
+// Reads a tensor of a checkpoint, in row order if its slices were partitioned by mod.
 [[nodiscard]] inline Tensor ReadInRowOrder(const BundleReader& reader, std::string_view name,
                                            bool dealt_by_mod) {
   const Tensor joined = reader.Read(name);

@@ -54,8 +54,8 @@ class RecordReader {
   RecordReader(RecordReader&&) noexcept;
   RecordReader& operator=(RecordReader&&) noexcept;
 
-  // The next record; false at the end. Its view lives as long as the reader if bytes_stay(), else
-  // until the next call.
+  // The next record; false at the end. Its view is valid as long as the reader if bytes_stay(),
+  // otherwise until the next call.
   [[nodiscard]] bool Next(Record& record);
   // True for an uncompressed regular file: views point into its mapping.
   [[nodiscard]] bool bytes_stay() const;

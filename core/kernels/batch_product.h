@@ -10,7 +10,7 @@
 namespace tpuest {
 
 // c[i] = a[i] b[i] for `count` pairs of row-major matrices, each of `shape`. Products are added in
-// the order of the inner index, so a matrix has the same bits wherever it stands.
+// the order of the inner index, so a matrix has the same bits at any position in the batch.
 class BatchProduct {
  public:
   BatchProduct(const GemmShape& shape, DType dtype);

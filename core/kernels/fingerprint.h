@@ -1,6 +1,6 @@
 #pragma once
-// The hash that TensorFlow calls Fingerprint64: FarmHash's, fixed for ever, so it may stand in
-// files.
+// The hash that TensorFlow calls Fingerprint64, from FarmHash. It never changes, so files may
+// contain it.
 
 #include <cstdint>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 // Slices of random tensors: element i is a pure function of (key, step, i), whatever is drawn
-// beside it. Which words an element takes is described in core/ops/random.h.
+// beside it. core/ops/random.h describes which words an element takes.
 
 #include <cstddef>
 #include <cstdint>

@@ -23,7 +23,7 @@ enum class ResampleKernel {
 
 struct ResampleShape {
   ResampleKernel kernel = ResampleKernel::kTriangle;
-  // Where the image becomes smaller the kernel is as much wider, so that every pixel counts.
+  // If the image shrinks, the kernel widens by the same factor, so every pixel counts.
   bool antialias = false;
   int64_t in_height = 0;
   int64_t in_width = 0;

@@ -55,13 +55,13 @@ class Resize {
   [[nodiscard]] std::vector<std::vector<Share>> ColumnShares() const;
 
  private:
-  // What a result of an axis is made of: pixels, and their weights. Of kNearest one; of kBilinear
-  // two, with the second one's weight in weight[1].
+  // The pixels and weights from which a result along an axis is computed. kNearest has one pixel;
+  // kBilinear has two, with the second pixel's weight in weight[1].
   struct Taps {
     int64_t pixel[4] = {};
     float weight[4] = {};
   };
-  // What a result of an axis covers of the image: pixels begin .. end - 1.
+  // The pixels begin .. end - 1 of the image that a result along an axis covers.
   struct Cover {
     int64_t begin = 0;
     int64_t end = 0;

@@ -1,9 +1,9 @@
 #pragma once
-// HDF5 files, read from memory without trust: what h5py writes (superblocks 0 to 3, groups and
-// attributes old and new, contiguous, compact and chunked data, deflate, shuffle, Fletcher's
-// checksum). Links other than hard ones, data in other files, virtual data and types that are no
-// tensor's are refused. Every offset, size and count is held against the bytes that there are,
-// every walk ends, and every fault is an Error kData with the file's name and the object's path.
+// Reads HDF5 files from untrusted memory, as far as h5py writes them (superblocks 0 to 3, groups
+// and attributes old and new, contiguous, compact and chunked data, deflate, shuffle, Fletcher's
+// checksum). Refuses links other than hard ones, data in other files, virtual data, and types that
+// tensors lack. Checks every offset, size and count against the available bytes, bounds every walk,
+// and throws kData with the file's name and the object's path for every fault.
 
 #include <cstdint>
 #include <memory>
@@ -28,22 +28,23 @@ class Hdf5Object {
   [[nodiscard]] const std::string& path() const { return path_; }
   // For messages: "model.h5: /model_weights/dense".
   [[nodiscard]] std::string place() const;
-  // Where it begins in the file: one object has one address, however it is reached.
+  // The object's position in the file, which is the same for every path to the object.
   [[nodiscard]] uint64_t address() const { return address_; }
 
-  // What a group holds, sorted by name; nothing for a dataset.
+  // The names of a group's members, sorted; empty for a dataset.
   [[nodiscard]] std::vector<std::string> Names() const;
-  // What names with slashes between them lead to from here; nullopt if they lead nowhere.
+  // The object at a path of names separated by slashes, relative to this object; nullopt if it does
+  // not exist.
   [[nodiscard]] std::optional<Hdf5Object> Find(std::string_view path) const;
 
   [[nodiscard]] bool HasAttribute(std::string_view name) const;
-  // The strings of an attribute: one for a scalar; none for an empty one of any type, as h5py
-  // writes an empty list as float64, and for one that is not there.
+  // The strings of an attribute: one for a scalar; none for a missing attribute and for an empty
+  // one of any type, because h5py writes an empty list as float64.
   [[nodiscard]] std::vector<std::string> Strings(std::string_view attribute) const;
 
   [[nodiscard]] bool is_dataset() const;
-  // Of a dataset; kInvalid for a type that no tensor has. Elements of two bytes of which the file
-  // says no more are kUint16 and opaque.
+  // The dtype of a dataset; kInvalid for a type that tensors lack. Opaque two-byte elements are
+  // kUint16.
   [[nodiscard]] DType dtype() const;
   [[nodiscard]] bool opaque() const;
   [[nodiscard]] const Shape& shape() const;
@@ -63,7 +64,7 @@ class Hdf5Object {
   std::string path_;
 };
 
-// Whether the bytes begin as an HDF5 file does, be it behind a user block of 512, 1024, ... bytes.
+// Whether the bytes begin like an HDF5 file, possibly after a user block of 512, 1024, ... bytes.
 [[nodiscard]] bool IsHdf5(std::string_view bytes);
 
 }  // namespace tpuest

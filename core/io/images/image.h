@@ -1,10 +1,12 @@
 #pragma once
-// Image files as pixels: JPEG, PNG, BMP and the first frame of a GIF, told apart by their first
-// bytes, never by a name. Pixels are those of tf.io.decode_image and its kind, to the bit.
+// Decodes JPEG, PNG, BMP and the first frame of GIF files. The format is detected from the first
+// bytes, never from a name. Pixels are bit-identical to those of tf.io.decode_image and related
+// ops.
 //
-// What a file may ask for is bounded: kMostImageBytes of pixels, and so many scans of a progressive
-// JPEG. A damaged file is an Error of code kData whose message begins with the format ("damaged
-// JPEG: ..."); the caller adds the file. A format that this program was built without is kUsage.
+// The size of an image is limited to kMostImageBytes of pixels, and the number of scans of a
+// progressive JPEG is limited as well. A damaged file throws kData with a message that begins with
+// the format ("damaged JPEG: ..."); the caller adds the file. A format that this program was built
+// without throws kUsage.
 
 #include <cstdint>
 #include <optional>
@@ -21,27 +23,27 @@ enum class ImageFormat : uint8_t { kJpeg, kPng, kBmp, kGif };
 // "JPEG".
 [[nodiscard]] std::string_view NameOf(ImageFormat format);
 
-// The format that the first bytes say; nullopt for none of ours.
+// The format indicated by the first bytes; nullopt for any other format.
 [[nodiscard]] std::optional<ImageFormat> ImageFormatOf(std::string_view bytes);
 
 // True for a name that ends, in any case, in .bmp, .gif, .jpeg, .jpg or .png.
 [[nodiscard]] bool HasImageEnding(std::string_view path);
 
-// TensorFlow's bound, too: 512 MB.
+// 512 MB, as in TensorFlow.
 inline constexpr int64_t kMostImageBytes = int64_t{1} << 29;
 
-// What a file says before its pixels.
+// The properties of an image in its file's header.
 struct ImageHeader {
   ImageFormat format = ImageFormat::kJpeg;
   int64_t height = 0;
   int64_t width = 0;
   int channels = 0;   // that decoding without a wish gives: 1 gray, 2 with alpha, 3 colour, 4 with
                       // alpha
-  int bits = 8;       // of a channel, in the file
+  int bits = 8;       // bits per channel in the file
   std::string notes;  // "progressive, CMYK", "palette, interlaced"; may be empty
 };
 
-// Reads the header alone. Throws Error kData for bytes that are no image, or none of ours.
+// Reads only the header. Throws kData for bytes that are not an image of these formats.
 [[nodiscard]] ImageHeader ReadImageHeader(std::string_view bytes);
 
 // A part of an image, in pixels: rows y..y+height-1, columns x..x+width-1.
@@ -52,7 +54,7 @@ struct CropWindow {
   int64_t width = 0;
 };
 
-// Pixels [height, width, channels], row-major. Decoding into one again uses its memory.
+// Pixels [height, width, channels], row-major. Decoding into an existing image reuses its memory.
 struct DecodedImage {
   int64_t height = 0;
   int64_t width = 0;
@@ -67,11 +69,11 @@ struct DecodedImage {
   }
 };
 
-// How TensorFlow's ops read a JPEG unless told otherwise: INTEGER_FAST, fancy upsampling, and
-// orientation in EXIF is not looked at.
+// Options of decoding a JPEG. The defaults are those of TensorFlow's ops: INTEGER_FAST, fancy
+// upsampling, and EXIF orientation is ignored.
 struct JpegDecoding {
   int channels = 0;           // 1 gray, 3 colour; 0: as the file has it
-  int ratio = 1;              // 1, 2, 4, 8: so many times smaller
+  int ratio = 1;              // 1, 2, 4, 8: divisor of height and width
   bool accurate_dct = false;  // dct_method INTEGER_ACCURATE
   bool fancy_upscaling = true;
   std::optional<CropWindow> crop;  // tf.io.decode_and_crop_jpeg: only these blocks are decoded; its
@@ -88,8 +90,8 @@ void DecodeGif(std::string_view bytes, int channels, DecodedImage& image);  // t
 // tf.io.decode_image(bytes, channels, expand_animations=False).
 void DecodeImage(std::string_view bytes, int channels, DecodedImage& image);
 
-// Decodes no more of the file than the window needs where the format allows that (JPEG); otherwise
-// decodes all and cuts. The window lies within the image.
+// Decodes only the part that the window needs if the format allows that (JPEG); otherwise decodes
+// the whole image and crops it. The window lies within the image.
 void DecodeAndCrop(std::string_view bytes, int channels, const CropWindow& window,
                    DecodedImage& image);
 

@@ -1,7 +1,7 @@
 #pragma once
 // Non-linearities and their gradients on contiguous memory: bfloat16 (computed in float), float,
-// double. The result of an element does not depend on where it stands. In place is allowed. NaN
-// stays NaN.
+// double. The result of an element does not depend on its position. In place is allowed. NaN stays
+// NaN.
 
 #include <cstddef>
 
@@ -13,7 +13,7 @@ namespace tpuest {
 // softsign x / (1 + |x|), leaky ReLU x above 0 and alpha x below.
 enum class Activation { kRelu, kRelu6, kElu, kSelu, kLeakyRelu, kSoftplus, kSoftsign };
 
-// alpha is the slope of kLeakyRelu below 0; the others take no notice of it.
+// alpha is the slope of kLeakyRelu below 0; all other activations ignore it.
 using ActivationKernel = void (*)(const void* x, void* y, size_t n, float alpha);
 // dx from dy and `at`: for kElu and kSelu the function's result, for all others its argument (for
 // kRelu and kRelu6 either will do).

@@ -1,7 +1,7 @@
 #pragma once
 // Element-wise functions of two arguments. An argument is contiguous (step 1) or one number for the
 // whole call (step 0). The result may take the memory of a contiguous argument of its size. As with
-// one argument, no result depends on where its element stands.
+// one argument, no result depends on its element's position.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// Which vector instructions the kernels use, ours and oneDNN's. It is chosen once, from the
+// The vector instructions that tpuest's kernels and oneDNN's use. It is chosen once, from the
 // processor or as the job pins it, before the first kernel is looked for.
 
 #include <string>

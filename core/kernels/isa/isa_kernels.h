@@ -14,7 +14,7 @@ namespace tpuest::TPUEST_ISA {
 
 [[nodiscard]] UnaryKernel FindUnary(Unary op, DType dtype);
 [[nodiscard]] BinaryKernel FindBinary(Binary op, DType dtype);
-// Those that give bool.
+// Ops with bool results.
 [[nodiscard]] BinaryKernel FindComparison(Binary op, DType dtype);
 [[nodiscard]] CastKernel FindCast(DType from, DType to);
 [[nodiscard]] Reduce::Loop FindReduceLoop(Reduction reduction, DType in, DType out);

@@ -21,7 +21,7 @@ using FloatVector = float __attribute__((vector_size(kVectorLanes * sizeof(float
 using WordVector = uint32_t __attribute__((vector_size(kVectorLanes * sizeof(uint32_t))));
 using HalfVector = uint16_t __attribute__((vector_size(kVectorLanes * sizeof(uint16_t))));
 
-// How much of a vector is in memory.
+// The part of a vector that is in memory.
 struct WholeVector {};
 struct PartOfVector {
   int64_t lanes;

@@ -1,7 +1,7 @@
 #pragma once
 // The kernels that are compiled once for each vector instruction set, from the same sources. A
-// set's functions are reached through its table alone, which is chosen when the first kernel is
-// looked for. For .cpp files of this folder.
+// set's functions are reached only through its table, which is chosen at the first lookup of a
+// kernel. For .cpp files of this folder.
 
 #include <cstdint>
 

@@ -22,7 +22,7 @@ struct PoolKernels {
   // max, then max(y, 0); NaN stays NaN.
   void (*max_relu)(const PoolShape&, const void* x, void* y);
   // dx: each dy goes to the first element of its window, row by row, that equals y. Where none does
-  // it goes nowhere. What overlapping windows send is added in the order of the windows.
+  // it goes nowhere. Contributions of overlapping windows are added in the order of the windows.
   void (*max_grad)(const PoolShape&, const void* x, const void* y, const void* dy, void* dx);
   // y = the mean of what each window covers of the image.
   void (*average)(const PoolShape&, const void* x, void* y);

@@ -17,8 +17,8 @@ struct SoftmaxKernels {
   void (*sparse_loss)(const void* x, const void* labels, bool labels_are_int64, void* loss,
                       void* dx, int64_t rows, int64_t classes);
   // loss[r] = -sum(labels[r] log softmax(x[r])), dx = softmax(x) - labels, as TensorFlow has it:
-  // the slope where the labels of a row sum to 1. Where a label is 0 nothing is added. A step of 0
-  // uses the first row of x or labels for all.
+  // the slope where the labels of a row sum to 1. Labels that are 0 add nothing. A step of 0 uses
+  // the first row of x or labels for all.
   void (*loss)(const void* x, int64_t x_step, const void* labels, int64_t labels_step, void* loss,
                void* dx, int64_t rows, int64_t classes);
 };

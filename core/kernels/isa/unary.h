@@ -1,6 +1,6 @@
 #pragma once
 // Element-wise functions of one argument on contiguous memory. The result of an element does not
-// depend on where it stands, so blocks of any size give the same bits. In place is allowed.
+// depend on its position, so blocks of any size give the same bits. In place is allowed.
 
 #include <cstddef>
 

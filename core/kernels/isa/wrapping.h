@@ -1,6 +1,6 @@
 #pragma once
-// Whole numbers that a result has no room for wrap around, as TensorFlow's do; C++ says so of
-// numbers without a sign alone.
+// Whole numbers that a result has no room for wrap around, as TensorFlow's do; C++ defines this
+// only for unsigned numbers.
 
 #include <cstdint>
 #include <type_traits>
