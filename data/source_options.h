@@ -167,7 +167,7 @@ struct CsvSource : RecordRange {
     v("num_epochs", num_epochs, {.help = "number of passes, as `repeat` of the input_fn"});
     v("shuffle", shuffle,
       {.help =
-           "`true`, or a buffer size or seed alone, shuffles as `shuffle` of the input_fn does"});
+           "`true`, or only a buffer size or a seed, shuffles as `shuffle` of the input_fn does"});
     v("shuffle_buffer_size", shuffle_buffer_size,
       {.help = "size of the shuffle window in rows; `null` is 10000"});
     v("shuffle_seed", shuffle_seed,

@@ -92,7 +92,7 @@ std::optional<LatestNamed> ReadLatest(const std::string& folder) {
     throw Error(Code::kCheckpoint,
                 fmt::format("{}: names {}, and no checkpoint that it names is there", path,
                             state->model_checkpoint_path),
-                fmt::format("bring the files back, or remove {} to start afresh", path));
+                fmt::format("bring the files back, or remove {} to start from the beginning", path));
   }
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("a profile has each column's type, range, mean, deviation and empty fi
   CHECK(word.changes == 3);
 }
 
-TEST_CASE("moments are those of rows to train on alone") {
+TEST_CASE("moments include only training rows") {
   const TemporaryFolder folder;
   WriteFileAtomically(folder.File("a.csv"), "y\n1\n3\n2\n2\n7000\n", false);
   CsvSource source;
@@ -92,7 +92,7 @@ TEST_CASE("what is left of an index where rows were taken out still counts them"
   CHECK_FALSE(ProfileOf("id\n1\n2\n4\n").columns[0].counts_rows);
 }
 
-TEST_CASE("bad records are counted, and the first is told") {
+TEST_CASE("bad records are counted, and the first is reported") {
   const CsvProfile profile = ProfileOf("a,b\n1,2\n3\n4,5\n6,7,8\n");
   CHECK(profile.bad == 2);
   CHECK(profile.first_bad->line == 3);
@@ -113,7 +113,7 @@ TEST_CASE("of a long file rows are looked at that are spread over it") {
   CHECK(profile.columns[1].texts.empty());
 }
 
-TEST_CASE("what is no table is told") {
+TEST_CASE("a file that is not a table is refused") {
   CHECK_THROWS_WITH_AS((void)ProfileOf(""), doctest::Contains("the file is empty"), Error);
   CHECK_THROWS_WITH_AS((void)ProfileOf(std::string("a,\0b\n1,2\n", 9)),
                        "the file is not text: it has a zero byte", Error);

@@ -111,14 +111,14 @@ TEST_CASE("records end with LF, CRLF or CR outside of quotes; the last needs non
   CHECK(Records("\"a\nb\n", kPlain) == std::vector<std::string>{"\"a", "b"});
 }
 
-TEST_CASE("a record that may go on is not taken for a whole one") {
+TEST_CASE("a record that may continue is not taken for a complete one") {
   for (const std::string text : {"a,b", "a,b\r", "a,\"b\n", "a,\"b\"", "\""}) {
     CHECK(!CsvRecordSize(text, false, {}).has_value());
     CHECK(CsvRecordSize(text, true, {}) == text.size());
   }
 }
 
-TEST_CASE("the size of a record does not depend on what is known of the text behind it") {
+TEST_CASE("the size of a record does not depend on how much of the following text is available") {
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     const std::string text = Noise(seed, 1 + seed % 60);
     const std::optional<size_t> whole = CsvRecordSize(text, true, {});

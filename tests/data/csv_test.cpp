@@ -96,7 +96,7 @@ TEST_CASE("types are inferred as make_csv_dataset infers them") {
   CHECK(TypeOf({" 7 ", "8"}) == DType::kInt32);
 }
 
-TEST_CASE("numbers are those that decode_csv of TensorFlow 2.15 reads") {
+TEST_CASE("numbers are parsed like decode_csv of TensorFlow 2.15") {
   const auto takes = [](const std::string& text, DType dtype) {
     uint64_t bits = 0;
     return ParseCsvNumber(text, dtype, bits);
@@ -167,7 +167,7 @@ TEST_CASE("a whole number with a plus is refused in an integer column, and makes
   CHECK(TypeOf({"7", "+8"}) == DType::kFloat);
 }
 
-TEST_CASE("only so many rows decide about types, and a column without values is of strings") {
+TEST_CASE("only the first rows determine types, and a column without values becomes a string") {
   CsvSource source;
   source.num_rows_for_inference = 1;
   CHECK(FaultOf("a\n1\n2.5\n", source).message ==
@@ -265,7 +265,7 @@ TEST_CASE("faults name file, line and column, and count the lines within quotes"
   CHECK(FaultOf("").message.find("the file is empty") != std::string::npos);
 }
 
-TEST_CASE("names that are missing or there twice are told, with the nearest") {
+TEST_CASE("missing or repeated names are refused, with the nearest name") {
   InputFnOptions labelled = CsvOf("");
   SourceOf(labelled).label_name = "survivd";
   Placed fault = FaultOf("survived,age\n1,2\n", SourceOf(labelled));

@@ -50,7 +50,7 @@ TEST_CASE("a formula makes a column of others, an example at a time") {
   CHECK(Ints(ColumnOf(options, "is_a")) == std::vector<int64_t>{1, 0, 1, 0, 1, 0, 1});
 }
 
-TEST_CASE("map steps go on with what a formula made, and formulas with what steps made") {
+TEST_CASE("map steps read results of formulas, and formulas read results of map steps") {
   InputFnOptions options = SevenRows();
   options.map.emplace_back(Expr("y", "x + 1"));
   options.map.emplace_back(Rescale("y", 2, 0.5));

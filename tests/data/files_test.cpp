@@ -94,7 +94,7 @@ TEST_CASE("lines are what TextLineDataset gives of them, plain or compressed") {
   CHECK(KnownSpec(all("a", ""), "train")->features[0].name == "text");
 }
 
-TEST_CASE("records of so many bytes lie between a header and a footer") {
+TEST_CASE("records of fixed length lie between a header and a footer") {
   const TemporaryFolder folder;
   std::string bytes;
   for (char c = 0; c < 13; ++c) bytes += c;
@@ -138,7 +138,7 @@ TEST_CASE("JSON lines have the types of their first rows, and gaps are 0 and emp
   CHECK(Numbers(batch.features[4]) == std::vector<double>{1, 2.5, 0});
 }
 
-TEST_CASE("JSON lines of stated features read these alone") {
+TEST_CASE("JSON lines with stated features read only these") {
   const TemporaryFolder folder;
   const std::string path = Put(folder, "t.jsonl",
                                "{\"m\": [[1, 2], [3, 4]], \"other\": {\"deep\": [null]}}\n"
@@ -153,7 +153,7 @@ TEST_CASE("JSON lines of stated features read these alone") {
   CHECK(TextsOf(batch.features[1]) == Strings{"", "one"});
 }
 
-TEST_CASE("JSON that is damaged, or of another type, is told at its line and column") {
+TEST_CASE("JSON that is damaged, or of another type, is refused at its line and column") {
   const TemporaryFolder folder;
   const auto fault = [&](const std::string& text,
                          std::map<std::string, FeatureOptions> features = {}) {
@@ -241,7 +241,7 @@ TEST_CASE("arrays that are damaged, of other types, or of other rows are refused
   CHECK(rows.key == "input_fns.train.source.arrays.b");
 }
 
-TEST_CASE("an archive of arrays gives those that are named, or all") {
+TEST_CASE("an archive of arrays yields the named arrays, or all") {
   const TemporaryFolder folder;
   const std::string x = Npy("<i4", "(2,)", BytesOf(std::vector<int32_t>{1, 2}));
   const std::string y = Npy("<f8", "(2, 1)", BytesOf(std::vector<double>{0.5, 1.5}));

@@ -89,7 +89,7 @@ TEST_CASE("the folds of any number of records are all of them, once") {
   }
 }
 
-TEST_CASE("a fold without records is told") {
+TEST_CASE("a fold without records is refused") {
   try {
     std::ignore = TakeFold(std::make_shared<NumberSource>(2), {{3, 3}, true}, "input_fns.a.source");
     FAIL("nothing was thrown");

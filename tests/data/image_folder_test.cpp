@@ -192,7 +192,7 @@ TEST_CASE("images are resized, and cut to the right form where that is asked for
   CHECK(Open(InputOf(source))->spec().features[0].shape == Shape({1, 1, 1}));
 }
 
-TEST_CASE("kept images are those that are decoded each time") {
+TEST_CASE("kept images are equal to images that are decoded each time") {
   const TemporaryFolder folder;
   WriteCatsAndDogs(folder);
   InputFnOptions options = InputOf(Pets(folder));
@@ -268,7 +268,7 @@ TEST_CASE("what Keras refuses is refused in its words") {
   CHECK(Refused(source).code == Code::kData);
 }
 
-TEST_CASE("another image, or a folder of them, stands in for the job's") {
+TEST_CASE("another image, or a folder of images, replaces the job's folder") {
   const TemporaryFolder folder;
   WriteCatsAndDogs(folder);
   WriteFile(folder.File("new/b.jpg"), Plain(77));

@@ -160,7 +160,7 @@ TEST_CASE("converting between bytes and floats goes there and back") {
   CHECK(Numbers(Changed("[[[-1.0], [0.5], [7.0]]]", "float32", {bytes})) == Numbered{0, 127, 255});
 }
 
-TEST_CASE("hue and saturation turn colours, and leave gray alone") {
+TEST_CASE("hue and saturation change colours, but not gray") {
   auto hue = On<RandomHueMap>("x");
   hue.max_delta = 0.5;
   auto saturation = On<RandomSaturationMap>("x");
@@ -327,7 +327,7 @@ TEST_CASE("a damaged image is named with its file and record") {
   CHECK(Has(thrown.message, "bad.tfrecord: record 0: damaged JPEG: "));
 }
 
-TEST_CASE("what an op on images cannot do is said at its place") {
+TEST_CASE("an image column that an op cannot process is refused at the op's place") {
   auto crop = On<RandomCropMap>("x");
   crop.size = {4, 4};
   const Thrown large = Refused(crop);

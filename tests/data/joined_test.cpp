@@ -193,7 +193,7 @@ TEST_CASE("zip puts the columns of datasets side by side, as long as the shortes
   CHECK(Has(twice.message, "also has a column \"value\""));
 }
 
-TEST_CASE("stages that cannot be are refused where they stand") {
+TEST_CASE("invalid stages are refused at their place") {
   const auto fault = [](std::vector<StageOptions> stages) {
     return ErrorOf([&] { (void)Open(StagedOf(Between(0, 5), std::move(stages))); });
   };
@@ -221,7 +221,7 @@ TEST_CASE("stages that cannot be are refused where they stand") {
   CHECK(Has(columns.message, "\"value\" float32 [] is \"value\" int64 [] in the first dataset"));
 }
 
-TEST_CASE("a program's rows are read as it writes them, anew in each pass") {
+TEST_CASE("a program's rows are read as it writes them, and the program runs again in each pass") {
   InputFnOptions options =
       GeneratorOf("for i in 0 1 2 3 4; do echo \"{\\\"value\\\": $i}\"; done", "jsonl");
   options.repeat = 2;
@@ -249,7 +249,7 @@ TEST_CASE("a program's rows are read as it writes them, anew in each pass") {
   CHECK(ValuesOfAll(records) == Numbers64{5, 6, 7, 8});
 }
 
-TEST_CASE("a program that fails, stalls or writes something else is told by its name") {
+TEST_CASE("a program that fails, stalls or writes invalid rows is reported by its name") {
   CHECK(FaultOfAll(GeneratorOf("echo a; exit 3")) ==
         "sh -c echo a; exit 3: left with exit code 3 behind 1 records");
   CHECK(FaultOfAll(GeneratorOf("kill -9 $$")) ==

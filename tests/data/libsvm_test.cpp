@@ -89,7 +89,7 @@ TEST_CASE("base and size say which indices a libsvm file has") {
         "input_fns.train.source.base: base is 2; expected 0 or 1");
 }
 
-TEST_CASE("a libsvm row that is wrong is told with its line and column") {
+TEST_CASE("an invalid libsvm row is refused with its line and column") {
   CHECK(FaultOfRows("1 1:1\n\n# c\n0 2:x\n") ==
         "d.svm:4:5: value of index 2: expected a number, found 'x'");
   CHECK(FaultOfRows("1 1:1 2:\n") == "d.svm:1:9: value of index 2: expected a number, found ''");
@@ -117,7 +117,7 @@ TEST_CASE("a libsvm row that is wrong is told with its line and column") {
   CHECK(Has(FaultOfRows("# none\n"), "no records are left: 0 in all"));
 }
 
-TEST_CASE("weights of libsvm rows stand in a file beside them, or in one that the job names") {
+TEST_CASE("weights of libsvm rows are in a file beside them, or in one that the job names") {
   const TemporaryFolder folder;
   const std::string path = Put(folder, "d.svm", "1 1:1\n0 2:1\n");
   Put(folder, "d.svm.weight", "0.5\n2\n");

@@ -151,7 +151,7 @@ TEST_CASE("a model of lists trains, evaluates and predicts, whatever the length 
   SUBCASE("on two") { LearnsToCount(2, kRows, WithRawAlternative, 2); }
 }
 
-TEST_CASE("an empty word of a list is a word, in an export that parses too") {
+TEST_CASE("an empty word of a list is a word, also in a parsing export") {
   const Wrap alone = [](ServingInputReceiverFn receiver) { return receiver; };
   SUBCASE("on one replica") { LearnsToCount(0, kEmptyWords, alone, 1); }
   SUBCASE("on two") { LearnsToCount(2, kEmptyWords, alone, 1); }

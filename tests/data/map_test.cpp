@@ -126,7 +126,7 @@ TEST_CASE("decode_raw of too few bytes names the record") {
   CHECK(Has(Refused("[a]", CastTo("x", "int32")).hint, "decode_raw"));
 }
 
-TEST_CASE("steps that follow each other give what each gives alone") {
+TEST_CASE("consecutive steps return the same as each step by itself") {
   // decode, cast, rescale, cast, one_hot: through the row's place, scratch, and the place again.
   InputFnOptions options = SlicesOf({{"s", {"[\"\\0\\t\"]"}}});
   auto hot = On<OneHotMap>("x");

@@ -79,7 +79,7 @@ TEST_CASE("without parse_example the records themselves are the column `serializ
   CHECK(batch->features[0].strings()[0] == same.Finish());
 }
 
-TEST_CASE("default values stand in for absent features, one for all or one each") {
+TEST_CASE("default values replace absent features, one for all elements or one per element") {
   WrittenRecords records;
   records.example.Int("other", 1);
   records.Add();

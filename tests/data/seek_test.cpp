@@ -61,7 +61,7 @@ TEST_CASE("seeking is exact in a range, at every batch, in each order") {
   CheckSeeksInEachOrder(RangeOf(17));
 }
 
-TEST_CASE("seeking is exact behind a filter, with columns that formulas make") {
+TEST_CASE("seeking is exact after a filter, with columns that formulas compute") {
   InputFnOptions options = RangeOf(40);
   ExprMap square;
   square.out = "square";

@@ -112,7 +112,7 @@ TEST_CASE("digits have ink in the middle and a dark border") {
   }
 }
 
-TEST_CASE("digits kept in memory are those drawn anew") {
+TEST_CASE("digits kept in memory are equal to newly generated ones") {
   DigitsSource source;
   source.count = 40;
   source.seed = 5;
@@ -241,7 +241,7 @@ TEST_CASE(
   CHECK(batch->rows[4].file == 2);
 }
 
-TEST_CASE("a missing file and a pattern without a match are told by name") {
+TEST_CASE("a missing file and a pattern without a match are reported by name") {
   const Thrown missing = OpenError(ValuesOf({"/nowhere/train.tfrecords"}));
   CHECK(missing.code == Code::kData);
   CHECK(missing.key == "input_fns.train.source.filenames");
@@ -293,7 +293,7 @@ TEST_CASE("a full shuffle of compressed files needs cache: memory") {
   CHECK(Has(thrown.hint, "cache: memory"));
 }
 
-TEST_CASE("damage is told with file and record, after the batches before it") {
+TEST_CASE("damage is reported with file and record, after the batches before it") {
   const TemporaryFolder folder;
   WriteValues(folder.File("whole"), 0, 10);
   std::string bytes = ReadFile(folder.File("whole"));

@@ -134,7 +134,7 @@ TEST_CASE("going on from any batch gives the rest, through every stage") {
   CHECK(Has(ErrorOf([&] { (void)stream->Next(); }).message, "but the stages make 41"));
 }
 
-TEST_CASE("stages that cannot be are refused where they stand") {
+TEST_CASE("invalid stages are refused at their place") {
   CHECK(RefusedStages({{}}).message == "the stage has no key");
   StageOptions two = Repeat(2);
   two.take = 1;

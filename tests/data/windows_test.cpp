@@ -146,7 +146,7 @@ TEST_CASE("short windows are filled up by a padded_batch") {
   CHECK(Has(refused.hint, "padded_batch at the end pads them"));
 }
 
-TEST_CASE("map steps before a window are of its records, and behind it of all of them") {
+TEST_CASE("map steps before a window see single records, and steps after it see whole windows") {
   StageOptions before;
   before.map.push_back(AddMap{{"value"}, 10});
   ExprMap sum;
@@ -287,7 +287,7 @@ TEST_CASE("a cache's file keeps what a source gives, and is made again for anoth
   }
 }
 
-TEST_CASE("stages of several records that cannot be are refused where they stand") {
+TEST_CASE("invalid stages of several records are refused at their place") {
   CHECK(RefusedList({WindowsOf(0)}).key == "input_fns.train.stages[0].window.size");
   const Thrown behind = RefusedList({WindowsOf(2), {.filter = {.text = "value > 2"}}});
   CHECK(behind.key == "input_fns.train.stages[1]");

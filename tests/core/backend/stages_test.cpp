@@ -24,7 +24,8 @@ Tensor Filled(int64_t n, float value) {
 
 }  // namespace
 
-TEST_CASE("updates of one variable stand behind each other, those of others beside them") {
+TEST_CASE(
+    "updates of one variable follow each other, and updates of other variables run in parallel") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
   Variable* const v = graph.AddVariable("v", DType::kFloat, {}, graph.Scalar(0.0F));
@@ -49,7 +50,7 @@ TEST_CASE("updates of one variable stand behind each other, those of others besi
         std::map<std::string, int>{{"first", 0}, {"second", 1}, {"other", 0}, {"last", 2}});
 }
 
-TEST_CASE("what is computed for updates of rows alone runs with them, before other updates") {
+TEST_CASE("nodes that only row updates need run with them, before other updates") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
   Variable* const rows = graph.AddVariable("rows", DType::kFloat, {}, graph.Scalar(0.0F));
@@ -81,7 +82,9 @@ TEST_CASE("what is computed for updates of rows alone runs with them, before oth
   CHECK(names[Level::kGlobal].size() == 3);
 }
 
-TEST_CASE("a phase of large results is strands in runs; what one holds leaves before the next") {
+TEST_CASE(
+    "a phase of large results is split into groups of tasks, and a group's results are freed "
+    "before the next") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
   const int64_t elements = kLargePhaseBytes / 4 / static_cast<int64_t>(sizeof(float));
@@ -182,7 +185,7 @@ TEST_CASE("the work of a lane is one task, in its order") {
   CHECK(stages[0].tasks[1].size() == 1);
 }
 
-TEST_CASE("small strands are lanes, but for those that wait for another one") {
+TEST_CASE("small tasks become lanes, unless they wait for another task") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
   const Value x = graph.Placeholder(DType::kFloat, {kMany}, "x");
@@ -232,7 +235,7 @@ TEST_CASE("small strands are lanes, but for those that wait for another one") {
   }
 }
 
-TEST_CASE("of tasks that throw the first one's error is told, whatever the threads") {
+TEST_CASE("the error of the first task that throws is rethrown, for any number of threads") {
   for (const int threads : {1, 2, 3}) {
     ThreadTeam team(threads);
     for (int run = 0; run < 50; ++run) {

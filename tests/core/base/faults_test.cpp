@@ -22,7 +22,7 @@ TEST_CASE("faults of a section have keys below it, or its own") {
   CHECK_NOTHROW(faults.ThrowAny(Code::kUsage));
 }
 
-TEST_CASE("an Error's faults are gathered with the others, and thrown as one") {
+TEST_CASE("an Error's faults are added to the list, and all are thrown as one Error") {
   Faults faults;
   faults.Say("a", "first");
   faults.Catch([] {

@@ -220,7 +220,7 @@ TEST_CASE("many threads read one bundle") {
   CHECK(same == std::array<int, 4>{40, 40, 40, 40});
 }
 
-TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") {
+TEST_CASE("a flipped value is reported with file, tensor, byte and both checksums") {
   const TemporaryFolder folder;
   const std::string prefix = folder.File("model.ckpt-5");
   WriteBundle(
@@ -240,7 +240,7 @@ TEST_CASE("a flipped value is told with file, tensor, byte and both checksums") 
   CHECK(thrown.message.ends_with(", stored 8a9136aa)"));
 }
 
-TEST_CASE("a cut or missing data shard, and a missing index, are told") {
+TEST_CASE("a truncated or missing data shard, and a missing index, are reported") {
   const TemporaryFolder folder;
   const std::string prefix = folder.File("model.ckpt-5");
   WriteBundle(prefix, {{"w", Tensor::Of<double>({2}, {1, 2})}}, {.fsync = false});

@@ -185,7 +185,7 @@ TEST_CASE("no damage to plain records goes unnoticed but a cut between two") {
         }) == Damages(whole) - boundaries);
 }
 
-TEST_CASE("damaged compressed records are refused or, where the frame alone changed, read") {
+TEST_CASE("damaged compressed records are refused, or read if only the frame changed") {
   const TemporaryFolder folder;
   for (const std::string name : {"gzip", "zlib"}) {
     const std::string whole = ReadFile(TestData("records/" + name + ".tfrecord"));

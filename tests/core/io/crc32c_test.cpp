@@ -46,7 +46,7 @@ TEST_CASE("the instruction gives what the tables give, at every length") {
   CHECK(differ == 0);
 }
 
-TEST_CASE("a CRC goes on from the CRC of what came before") {
+TEST_CASE("a CRC continues from the CRC of the preceding bytes") {
   const std::string bytes = Noise(1000);
   const uint32_t whole = Crc32c(bytes);
   for (const size_t at : {0, 1, 7, 500, 999, 1000}) {

@@ -127,7 +127,7 @@ TEST_CASE("two writers that begin in one second have a file each, in order") {
   CHECK(EventFiles(folder.File("none")).empty());
 }
 
-TEST_CASE("where the clock was set back a new file still comes behind the others") {
+TEST_CASE("a new file sorts after existing files even if the clock was set back") {
   const TemporaryFolder folder;
   EventWriter first(folder.path(), 5000);
   EventWriter second(folder.path(), 100);

@@ -84,7 +84,7 @@ TEST_CASE("fields of no known number are passed over") {
         nlohmann::json{7});
 }
 
-TEST_CASE("a malformed Example is told by its byte") {
+TEST_CASE("a malformed Example is reported with its byte") {
   const auto message = [](const std::string& bytes) {
     const Thrown thrown = ErrorOf([&] { Parsed(bytes); });
     CHECK(thrown.code == Code::kData);

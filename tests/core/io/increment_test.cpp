@@ -117,7 +117,7 @@ TEST_CASE("rows are found where the pieces of their table end within them") {
   CHECK(FloatsIn(BundleReader(files.prefix).Read("t")) == values);
 }
 
-TEST_CASE("a list of an increment has the lines that changed in the place of its base's") {
+TEST_CASE("changed records of an increment replace those of its base") {
   const Increments files;
   const auto lines = [](const std::vector<int64_t>& numbers) {
     return Numbers(numbers).Reshaped(Shape({static_cast<int64_t>(numbers.size() / 2), 2}));
@@ -136,7 +136,9 @@ TEST_CASE("a list of an increment has the lines that changed in the place of its
   CHECK(files.Fault().code == Code::kCheckpoint);
 }
 
-TEST_CASE("an increment whose base is gone, was written anew or is none itself is told with it") {
+TEST_CASE(
+    "an increment whose base is missing, rewritten or invalid is refused, and the message names "
+    "the base") {
   const Increments files;
   files.WriteWholeBase();
   files.Write({1}, {});

@@ -32,7 +32,7 @@ TEST_CASE("a file without damage has none, plain and compressed") {
   CHECK(CheckOf("").records == 0);
 }
 
-TEST_CASE("damaged data are told, and the record behind them is read") {
+TEST_CASE("damaged data are reported, and the next record is read") {
   std::string bytes = FiveRecords();
   bytes[kFramedRecord + 20] ^= 1;
   bytes[3 * kFramedRecord + 46] ^= 1;  // the stored checksum
@@ -46,7 +46,7 @@ TEST_CASE("damaged data are told, and the record behind them is read") {
   CHECK(check.damaged[1].offset == 3 * kFramedRecord);
 }
 
-TEST_CASE("behind a damaged length the next header is looked for") {
+TEST_CASE("after a damaged length the next header is searched") {
   std::string bytes = FiveRecords();
   bytes[kFramedRecord + 1] ^= 1;
   const RecordCheck check = CheckOf(bytes);

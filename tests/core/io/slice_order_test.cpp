@@ -6,7 +6,7 @@
 
 namespace tpuest {
 
-TEST_CASE("places of slices that were dealt out by mod are rows") {
+TEST_CASE("positions in slices that were partitioned by mod map to rows") {
   std::vector<int64_t> rows;
   for (int64_t place = 0; place < 13; ++place) rows.push_back(RowAtPlace(place, 13, 5));
   CHECK(rows == std::vector<int64_t>{0, 5, 10, 1, 6, 11, 2, 7, 12, 3, 8, 4, 9});

@@ -45,7 +45,7 @@ TEST_CASE("keys that do not ascend are our own mistake") {
   CHECK_THROWS_AS(builder.Add("a", ""), InternalError);
 }
 
-TEST_CASE("a flipped byte in a block is told with its place and both checksums") {
+TEST_CASE("a flipped byte in a block is reported with its place and both checksums") {
   std::string bytes = Build({{"key", "value"}}, {});
   bytes[5] ^= 1;
   const Thrown thrown = ErrorOf([&] { static_cast<void>(ReadTable("m.index", bytes)); });
@@ -54,7 +54,7 @@ TEST_CASE("a flipped byte in a block is told with its place and both checksums")
   CHECK(thrown.message.find(", stored ") != std::string::npos);
 }
 
-TEST_CASE("a file that is no table is told by its last bytes") {
+TEST_CASE("a file that is not a table is recognized by its last bytes") {
   const Thrown thrown =
       ErrorOf([&] { static_cast<void>(ReadTable("m.index", std::string(100, 'x'))); });
   CHECK(thrown.message ==

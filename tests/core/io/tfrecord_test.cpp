@@ -98,7 +98,7 @@ TEST_CASE("offsets lead to any record") {
   }
 }
 
-TEST_CASE("a flipped byte of a record is told with record, byte and both checksums") {
+TEST_CASE("a flipped byte of a record is reported with record, byte and both checksums") {
   const TemporaryFolder folder;
   const std::string path = folder.File("train-00003.tfrecord");
   std::string bytes = ThreeRecords();
@@ -117,7 +117,7 @@ TEST_CASE("a flipped byte of a record is told with record, byte and both checksu
   CHECK(file.ReadRecordAt(96, 2).bytes == std::string(32, '\0'));
 }
 
-TEST_CASE("a flipped byte of a stored checksum is told with both") {
+TEST_CASE("a flipped byte of a stored checksum is reported with both checksums") {
   const TemporaryFolder folder;
   const std::string path = folder.File("r");
   std::string bytes = ThreeRecords();
@@ -129,7 +129,7 @@ TEST_CASE("a flipped byte of a stored checksum is told with both") {
       thrown.message.starts_with(path + ": record 0 at byte 0 is damaged (crc 8a9136aa, stored "));
 }
 
-TEST_CASE("a flipped byte of a length is told as such") {
+TEST_CASE("a flipped byte of a length is reported as a damaged length") {
   const TemporaryFolder folder;
   const std::string path = folder.File("r");
   std::string bytes = ThreeRecords();
@@ -143,7 +143,7 @@ TEST_CASE("a flipped byte of a length is told as such") {
         }).message.starts_with(path + ": record 2 at byte 96 has a damaged length (crc "));
 }
 
-TEST_CASE("a cut file is told with what was expected and found, mapped or streamed") {
+TEST_CASE("a truncated file is reported with the expected and found sizes, mapped or streamed") {
   const TemporaryFolder folder;
   const std::string path = folder.File("r");
   Put(path, ThreeRecords().substr(0, 2 * kFramed + 40));
@@ -157,7 +157,7 @@ TEST_CASE("a cut file is told with what was expected and found, mapped or stream
   CHECK(ReadRecords(folder.File("empty")).empty());
 }
 
-TEST_CASE("a cut or damaged compressed file is told") {
+TEST_CASE("a truncated or damaged compressed file is reported") {
   const TemporaryFolder folder;
   const std::string path = folder.File("r");
   for (const std::string name : {"gzip", "zlib"}) {

@@ -61,7 +61,7 @@ TEST_CASE("truncated normal numbers are the first within two deviations") {
   CHECK(apart == 0);
 }
 
-TEST_CASE("several slices are drawn as each of them alone") {
+TEST_CASE("several slices have the same values as each slice by itself") {
   const std::vector<uint64_t> firsts = {48, 3, 3, 1000, 7};
   for (const Distribution distribution :
        {Distribution::kUniform, Distribution::kNormal, Distribution::kTruncatedNormal}) {

@@ -100,7 +100,7 @@ TEST_CASE("a variable's update is seen by the next step, not by its own") {
   CHECK(outcome.losses[1] == doctest::Approx((0.5F + squares) * squares));
 }
 
-TEST_CASE("a random slice knows where it stands in the global batch") {
+TEST_CASE("a random slice depends on its position in the global batch") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "x");
@@ -169,7 +169,7 @@ TEST_CASE("an op that needs the whole batch waits for every block") {
   for (const float v : result.fetches[0][0].values<float>()) REQUIRE(v == 280);
 }
 
-TEST_CASE("a result that may stand in either of two inputs leaves them apart") {
+TEST_CASE("a result that may share the memory of either of two inputs keeps them separate") {
   OpRegistry registry({tiny::Ops()});
   Graph graph(registry);
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 1}, "x");

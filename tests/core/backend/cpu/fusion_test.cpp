@@ -181,7 +181,7 @@ TEST_CASE("matrix product and bias are one, with and without ReLU") {
   }
 }
 
-TEST_CASE("ReLU moves behind the pool, forwards and backwards") {
+TEST_CASE("ReLU moves after the pool, forwards and backwards") {
   Net net;
   net.Conv();
   net.Relu();
@@ -222,7 +222,7 @@ TEST_CASE("a pool of ReLU without gradients is one") {
   net.CheckSame();
 }
 
-TEST_CASE("NaN is not lost behind the pool") {
+TEST_CASE("NaN is not lost after the pool") {
   Net net;
   net.Conv();
   net.Relu();

@@ -120,7 +120,7 @@ TEST_CASE("a normalisation and its ReLU are one pass, forward and backward") {
   }
 }
 
-TEST_CASE("an addition goes with the normalisation, and with the ReLU behind it") {
+TEST_CASE("an addition is fused with the normalisation and the ReLU after it") {
   for (const bool relu : {false, true}) {
     NormNet net;
     const Value sum = ops::AddV2(net.x, net.Normalised());

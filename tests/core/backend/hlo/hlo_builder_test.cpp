@@ -35,7 +35,8 @@ TEST_CASE("operations and arguments carry the node they are of, and its place") 
 }
 
 TEST_CASE(
-    "a module of several cores says how they share its arguments, and sums over replicas alone") {
+    "a module of several cores states the partition of its arguments, and sums only over "
+    "replicas") {
   HloBuilder hlo(MatmulPrecision::kDefault, 2, 4);
   const HloValue image = hlo.Argument(DType::kFloat, Shape({8, 6}), {1, 4});
   const HloValue rate = hlo.Argument(DType::kFloat, Shape());
@@ -53,7 +54,7 @@ TEST_CASE(
   CHECK_FALSE(Contains(text, "channel_handle"));
 }
 
-TEST_CASE("what a region holds carries its node, too") {
+TEST_CASE("operations in a region also carry their node") {
   HloBuilder hlo;
   const HloValue start = hlo.Argument(DType::kFloat, Shape());
   hlo.SetLocation("loop", {"job.yaml", 2, 1});

@@ -81,7 +81,7 @@ TEST_CASE("a step sees a row once, and one that is not applied sees nothing") {
   CHECK(counted.row_counts.Sorted() == std::vector<RowCount>{{3, 1, 1, 0}});
 }
 
-TEST_CASE("a row that was not seen for three steps is forgotten, and counts anew") {
+TEST_CASE("a row that no step used for three steps is forgotten, and its count restarts") {
   CountedSteps counted({.admit_after = 2, .evict_after_steps = 3, .decides_every = 2});
   CHECK(counted.Step({1, 2}).empty());
   CHECK(counted.Step({2}).empty());
@@ -95,7 +95,7 @@ TEST_CASE("a row that was not seen for three steps is forgotten, and counts anew
   CHECK(counted.row_counts.Sorted() == std::vector<RowCount>{{1, 5, 1, 1}});
 }
 
-TEST_CASE("counts that are set go on as if they had never been away, whatever their number") {
+TEST_CASE("restored counts continue as if they had never been saved, for any number of rows") {
   const RowRules rules{.admit_after = 3, .evict_after_steps = 40, .decides_every = 5};
   CountedSteps whole(rules);
   CountedSteps cut(rules);

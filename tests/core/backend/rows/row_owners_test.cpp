@@ -65,7 +65,7 @@ std::vector<float> SharedRange(const RowTable& table, int column, int64_t first,
 
 }  // namespace
 
-TEST_CASE("rows are dealt out by turns, or in runs of as many to each") {
+TEST_CASE("rows are partitioned in turns, or in equal runs") {
   const OtherProcess mod(RowDeal::kMod);
   const OtherProcess div(RowDeal::kDiv);
   std::vector<int> by_mod;
@@ -78,8 +78,7 @@ TEST_CASE("rows are dealt out by turns, or in runs of as many to each") {
   CHECK(by_div == std::vector<int>{0, 0, 0, 0, 1, 1, 1});
 }
 
-TEST_CASE(
-    "a table that is dealt out holds its own rows, and the chief reads it as if it held all") {
+TEST_CASE("a partitioned table holds its own rows, and the chief reads it as if it held all") {
   for (const RowLayout layout : kLayouts) {
     for (const RowDeal deal : {RowDeal::kMod, RowDeal::kDiv}) {
       const TwoStores two(deal, layout);
@@ -117,7 +116,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is counted and noted of rows is dealt out with them, and the chief has all lines") {
+TEST_CASE(
+    "row counts and changed rows are partitioned with the rows, and the chief has all records") {
   TwoStores two(RowDeal::kMod, RowLayout::kIndex);
   const float values[] = {1, 2};
   two.own().Write(0, 3, values);
@@ -158,7 +158,7 @@ TEST_CASE("what is counted and noted of rows is dealt out with them, and the chi
   CHECK(CountAllRecords(two.chief.tables(), "t", RowRecords::kSeen) == 2);
 }
 
-TEST_CASE("an array that is dealt has room for the rows of its process alone, and keeps them") {
+TEST_CASE("a partitioned array has space only for the rows of its process, and keeps them") {
   constexpr int64_t kRows = 1000;
   constexpr int64_t kRecordBytes = 2 * sizeof(float);
   for (const auto& [deal, processes] : {std::pair{RowDeal::kMod, 2},

@@ -38,7 +38,7 @@ TEST_CASE("a row that nobody wrote is drawn, and one that was written is what wa
   }
 }
 
-TEST_CASE("a table of 10^9 rows holds those that were written, as an array of them does") {
+TEST_CASE("a table of 10^9 rows holds only written rows, with the same values as an array") {
   constexpr int64_t kStride = 999'983;
   RowTable large(1'000'000'000, 2, Numbered(), {});
   CHECK(large.layout() == RowLayout::kIndex);
@@ -60,7 +60,7 @@ TEST_CASE("a million rows of 16 and their slots take at most 160 MB") {
   CHECK(RowTable::LayoutOf(1'000'000, 128, RowLayout::kAuto) == RowLayout::kArray);
 }
 
-TEST_CASE("what a step wrote is taken back, rows that it brought too") {
+TEST_CASE("a rollback undoes the writes of a step, including rows that it added") {
   for (const RowLayout layout : kLayouts) {
     RowTable table(4000, 2, Numbered(), {.layout = layout});
     const float before[] = {1, 2};

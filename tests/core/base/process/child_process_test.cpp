@@ -29,7 +29,7 @@ TEST_CASE("a program reads its input and its environment, and its output is kept
   CHECK(child.Output() == "a line\nhello\n");
 }
 
-TEST_CASE("a signal is told apart from a code") {
+TEST_CASE("a signal is distinguished from an exit code") {
   const ProcessEnd end = ChildProcess(Shell("kill -TERM $$")).Wait();
   CHECK(end.signal == SIGTERM);
   CHECK(end.ShellCode() == 128 + SIGTERM);

@@ -149,7 +149,7 @@ TEST_CASE("a line of words is as long as a word may be") {
   }
 }
 
-TEST_CASE("folders are made with those above them, and what is no folder is told") {
+TEST_CASE("folders are created with their parents, and a path that is not a folder is refused") {
   const TemporaryFolder folder;
   MakeDirectories(folder.File("a/b/c"));
   MakeDirectories(folder.File("a/b/c"));

@@ -25,7 +25,7 @@ TEST_CASE("A pattern is found as Python's re.search and re.match find it") {
   CHECK_FALSE(Pattern("dense_[12]$").FoundIn("dense_1/kernel"));
 }
 
-TEST_CASE("What is no pattern is refused with its place") {
+TEST_CASE("An invalid pattern is refused with its place") {
   CHECK_THROWS_WITH_AS(
       Pattern("emb("),
       "'emb(' is not a regular expression: missing closing parenthesis at character 4", Error);

@@ -20,7 +20,7 @@ TEST_CASE("A text is matched whole and rewritten as RE2 does it") {
 }
 
 // The numbers of RE2::GlobalReplace, which is not called: it cannot be ended early.
-TEST_CASE("All matches are rewritten as by RE2's GlobalReplace, empty ones too") {
+TEST_CASE("All matches are rewritten as by RE2's GlobalReplace, including empty ones") {
   const auto all = [](std::string_view pattern, std::string_view text) {
     return TextPattern(pattern).Replaced(text, "-", true);
   };
@@ -43,7 +43,7 @@ TEST_CASE("A replacement ends at 256 MiB") {
                        "regex_replace makes a text of more than 256 MiB", Error);
 }
 
-TEST_CASE("What is no pattern, or rewrites no match, is refused") {
+TEST_CASE("An invalid pattern or rewrite is refused") {
   CHECK_THROWS_WITH_AS(TextPattern("(a"), "'(a' is not a regular expression: missing ): (a", Error);
   CHECK_THROWS_AS(TextPattern(R"((a)\1)"), Error);
   CHECK_THROWS_AS(TextPattern("(?=a)"), Error);

@@ -44,7 +44,8 @@ Pooled MaxOf(const WindowAxis& height, const WindowAxis& width, const std::vecto
   return first;
 }
 
-TEST_CASE("the largest of each square, and of equals the first gets the gradient") {
+TEST_CASE(
+    "a pool takes the largest value per square, and the first of equal values gets the gradient") {
   const Pooled pooled = MaxOf(kHalf4, kHalf4,
                               {1, 2, 5, 5,    //
                                4, 3, 5, 5,    //
@@ -92,7 +93,7 @@ TEST_CASE("padding is no candidate: SAME over odd sizes keeps negative maxima") 
   CHECK(pooled.dx == std::vector<float>{0, 0, 0, 0, 1, 2, 0, 3, 4});
 }
 
-TEST_CASE("a NaN is the maximum wherever it stands") {
+TEST_CASE("a NaN is the maximum at any position") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (size_t at = 0; at < 4; ++at) {
     std::vector<float> x(4, 1.0F);
