@@ -38,10 +38,10 @@ struct Place {
 struct Fault {
   std::string message;  // what was expected and what was found
   std::string hint;     // what to do; may be empty
-  std::string key;      // the job's key path ("run_config.tpu_config"), if it is known; cli finds
-                        // the place from it
-  Place place;          // where, if it is known
-  int width = 0;        // characters to underline at the place
+  std::string
+      key;  // the job's key path ("run_config.tpu_config"), or empty; cli finds the place from it
+  Place place;    // where, if it is known
+  int width = 0;  // characters to underline at the place
 };
 
 // At least one fault, and the exit code.

@@ -33,7 +33,8 @@ ReplicaRange ShareOf(int replicas, int processes, int rank) {
     throw Error(
         Code::kUsage,
         fmt::format("{} replicas do not divide evenly among {} processes", replicas, processes),
-        fmt::format("nearest: {} processes, or another num_shards", NearestText(replicas, processes)));
+        fmt::format("nearest: {} processes, or another num_shards",
+                    NearestText(replicas, processes)));
   }
   const int count = replicas / processes;
   return {rank * count, count};

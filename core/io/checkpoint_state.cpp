@@ -89,10 +89,11 @@ std::optional<LatestNamed> ReadLatest(const std::string& folder) {
     const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
     if (found != all.rend()) return LatestNamed{*state, *found};
     const std::string path = CheckpointStatePath(folder);
-    throw Error(Code::kCheckpoint,
-                fmt::format("{}: names {}, and no checkpoint that it names is there", path,
-                            state->model_checkpoint_path),
-                fmt::format("bring the files back, or remove {} to start from the beginning", path));
+    throw Error(
+        Code::kCheckpoint,
+        fmt::format("{}: names {}, and no checkpoint that it names is there", path,
+                    state->model_checkpoint_path),
+        fmt::format("bring the files back, or remove {} to start from the beginning", path));
   }
 }
 

@@ -8,8 +8,8 @@ namespace tpuest {
 
 inline constexpr int64_t kRowsAhead = 16;
 
-// Has a row of so many bytes brought near. Of a long one the first half a kilobyte: the processor
-// sees by itself how it goes on.
+// Prefetches a row of `bytes` bytes into the cache. Only the first 512 bytes of a long row: the
+// processor itself detects the rest of the sequence.
 inline void PrefetchRow(const void* row, int64_t bytes) {
   constexpr int64_t kCacheLine = 64;
   constexpr int64_t kMost = 512;

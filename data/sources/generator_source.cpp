@@ -62,9 +62,8 @@ class Program {
     child_.reset();
     if (end.code == 0 && end.signal == 0) return;
     Throw(Code::kData,
-          end.signal != 0
-              ? fmt::format("ended by signal {} behind {} records", end.signal, records)
-              : fmt::format("left with exit code {} behind {} records", end.code, records));
+          end.signal != 0 ? fmt::format("ended by signal {} after {} records", end.signal, records)
+                          : fmt::format("exited with code {} after {} records", end.code, records));
   }
   [[noreturn]] void Throw(Code code, const std::string& message,
                           const std::string& hint = "") const {

@@ -251,9 +251,9 @@ TEST_CASE("a program's rows are read as it writes them, and the program runs aga
 
 TEST_CASE("a program that fails, stalls or writes invalid rows is reported by its name") {
   CHECK(FaultOfAll(GeneratorOf("echo a; exit 3")) ==
-        "sh -c echo a; exit 3: left with exit code 3 behind 1 records");
+        "sh -c echo a; exit 3: exited with code 3 after 1 records");
   CHECK(FaultOfAll(GeneratorOf("kill -9 $$")) ==
-        "sh -c kill -9 $$: ended by signal 9 behind 0 records");
+        "sh -c kill -9 $$: ended by signal 9 after 0 records");
   InputFnOptions stalls = GeneratorOf("echo a; exec sleep 1000");
   std::get<GeneratorSource>(stalls.source).timeout_secs = 1;
   CHECK(FaultOfAll(stalls) == "sh -c echo a; exec sleep 1000: has written nothing for 1 s");

@@ -13,8 +13,8 @@ namespace tpuest {
 
 class Hdf5Writer {
  public:
-  // Makes a group, and those that it is in; names have slashes between them. Nothing happens to one
-  // that is there.
+  // Makes a group and its parents; names are separated by slashes. Nothing happens to one that is
+  // there.
   void AddGroup(std::string_view path);
   // Adds a tensor of numbers; bfloat16, which HDF5 has not, becomes float32, bool a byte.
   void AddDataset(std::string_view path, const Tensor& tensor);

@@ -25,7 +25,7 @@ TEST_CASE("a path with a scheme is refused with a way out for its scheme") {
   CHECK(RefusalOfScheme("https://h/x.csv")->hint ==
         "https:// is not read here; download the file and name the copy");
   CHECK(RefusalOfScheme("file:///x/y")->hint ==
-        "file:// is not read here; write the path alone: /x/y");
+        "file:// is not read here; write only the path: /x/y");
   CHECK_FALSE(RefusalOfScheme("runs/mnist").has_value());
 }
 

@@ -43,8 +43,8 @@ TEST_CASE("a plugin that cannot be used: one message with the file and the versi
   check(Fake("other_major"), ": has " + Versions(pjrt::kApiMajor + 3, 4));
   check(Fake("old"),
         ": has no PJRT_LoadedExecutable_Execute: it has " + Versions(pjrt::kApiMajor, 5));
-  check(Fake("fail_initialize"),
-        ": the plugin does not start: no driver (it has " + Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
+  check(Fake("fail_initialize"), ": the plugin does not start: no driver (it has " +
+                                     Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
   check(Fake("fail_create"), ": the plugin does not start: no device is free (it has " +
                                  Versions(pjrt::kApiMajor, pjrt::kApiMinor) + ")");
 }
