@@ -98,8 +98,8 @@ class Parser {
     Refuse(fmt::format("{} is never closed", quote));
   }
 
-  // Appends what the escape at text_[at_] stands for, and leaves at_ on its last character. Those
-  // of YAML: \x1b, \u2028 and \U0001f600 are code points.
+  // Appends what the escape at text_[at_] stands for, and leaves at_ on its last character. YAML's
+  // escapes: \x1b, \u2028 and \U0001f600 are code points.
   void Escaped(std::string& text) {
     constexpr std::string_view kShort = "0abtnvfre";
     constexpr std::string_view kMeant("\0\a\b\t\n\v\f\r\x1b", 9);
@@ -172,7 +172,7 @@ std::optional<int64_t> WholeNumber(const Literal::Scalar& scalar) {
   return Number<int64_t>(scalar.text);
 }
 
-// Reads ".inf", ".nan" and rationals such as 1/255 too: a scale is then as exact as division.
+// Also reads ".inf", ".nan" and rationals such as 1/255: a scale is then as exact as division.
 std::optional<double> RealNumber(const Literal::Scalar& scalar) {
   if (scalar.quoted || LeadingZero(scalar.text)) return std::nullopt;
   const std::string_view text = scalar.text;
@@ -249,7 +249,7 @@ Tensor Literal::Infer(const std::string& key) const {
   };
   // tf.constant([]) is float32.
   if (scalars_.empty()) return As(DType::kFloat, key);
-  // From the narrowest type on: whole numbers are real numbers too, truth values are neither.
+  // Tries the narrowest type first: integers are also real numbers, bools are neither.
   if (all(Truth)) return As(DType::kBool, key);
   if (all(Int32Number)) return As(DType::kInt32, key);
   if (all(WholeNumber)) return As(DType::kInt64, key);

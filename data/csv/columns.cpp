@@ -59,8 +59,7 @@ class Selection {
     for (size_t i = 0; i < options_.select_columns->size(); ++i) {
       fields.push_back(Field((*options_.select_columns)[i], SelectKey(i)));
     }
-    // Columns stand in the order of the file, as make_csv_dataset has them, however they are
-    // listed.
+    // Columns are in the order of the file, as in make_csv_dataset, for any order of the options.
     std::sort(fields.begin(), fields.end());
     const auto twice = std::adjacent_find(fields.begin(), fields.end());
     if (twice != fields.end()) {

@@ -31,8 +31,8 @@ double NumberOf(std::string_view text) {
   return number;
 }
 
-// Gathers one column. Texts are told apart by fingerprints of 64 bits, 8 bytes each however long
-// the texts are; two texts that share one count as one.
+// Gathers one column. Texts are distinguished by 64-bit fingerprints, which take 8 bytes for any
+// length; two texts with the same fingerprint count as one.
 class ColumnLook {
  public:
   explicit ColumnLook(std::string name) { profile_.name = std::move(name); }

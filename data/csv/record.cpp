@@ -17,8 +17,8 @@ bool Holds(std::string_view text, char c) {
   return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr;
 }
 
-// A mask of the zero bytes of `word`: 0x80 in each, 0 in the others; exact, no carry leaves its
-// byte (Warren, Hacker's Delight, 6-1).
+// A mask of the zero bytes of `word`: 0x80 in each zero byte, otherwise 0; exact, no carry leaves
+// its byte (Warren, Hacker's Delight, 6-1).
 uint64_t ZeroBytes(uint64_t word) {
   constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fULL;
   return ~(((word & kLow) + kLow) | word | kLow);
@@ -60,7 +60,7 @@ std::optional<size_t> LineEnd(std::string_view text, size_t from, bool last) {
 }
 
 // The quote that closes a field whose text begins at `from`; kNone if there is none. A doubled
-// quote stands for one and closes nothing, so the search goes on behind both.
+// quote means one quote and closes nothing, so the search continues after both.
 size_t ClosingQuote(std::string_view text, size_t from) {
   for (size_t quote = text.find('"', from); quote != kNone; quote = text.find('"', quote + 2)) {
     if (quote + 1 == text.size() || text[quote + 1] != '"') return quote;

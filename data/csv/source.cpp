@@ -267,7 +267,7 @@ class CsvRecords final : public IndexedSource {
 
 std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
   std::vector<std::string> names = ListOf(options.file_pattern);
-  // The standard input is no file to look for; only alone can it be the input.
+  // The standard input is not a file to search for, and must be the only input.
   if (names == std::vector<std::string>{"-"}) return names;
   return FindFiles(names, key + ".file_pattern");
 }

@@ -389,8 +389,8 @@ InputPlan PlanLengths(const InputFnOptions& options, const std::vector<TensorSpe
   return plan;
 }
 
-// A column that goes along to the predictions must be one that is read. What is nearly the name of
-// one is told as of any column.
+// A column that goes along to the predictions must be one that is read. A name that resembles one
+// of these is reported like any unknown column.
 void CheckForwarded(const Table& columns, const InputFnOptions& options, const std::string& name,
                     const std::string& key) {
   const auto* const csv = std::get_if<CsvSource>(&options.source);

@@ -85,8 +85,8 @@ class Chain {
       decoder_.emplace(*plan.decoder, plan.input_name);
       in_width_ = SizeOf(plan.decoder->dtype);
     }
-    // The last stage writes the result. One that works in place has its input there too; any other
-    // gets it from scratch.
+    // The last stage writes the result. A step that works in place also reads its input there; any
+    // other step reads it from scratch memory.
     for (size_t i = stages_.size(); i-- > 1;) {
       places_[i - 1] = stages_[i].step->in_place() ? places_[i]
                        : places_[i] == kScratch    ? kOtherScratch

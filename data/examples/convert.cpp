@@ -49,7 +49,7 @@ void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const
   writer.Close();
 }
 
-// The way back of EncodingOf, as YAML: decode_raw for bytes, casts for numbers that a tf.Example
+// The inverse of EncodingOf, as YAML: decode_raw for bytes, casts for numbers that a tf.Example
 // widens.
 std::string InputFnText(const std::vector<TensorSpec>& columns) {
   std::string features = "parse_example:\n";

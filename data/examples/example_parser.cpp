@@ -248,7 +248,7 @@ void ExampleParser::Take(const FeatureView& feature, size_t slot, ParsedExample&
   }
 }
 
-// Each step of a list is a feature of its own, and they are put one behind the other.
+// Each step of a list is a feature of its own; the steps are concatenated.
 void ExampleParser::TakeSteps(std::string_view example, ParsedExample& parsed) const {
   ParseFeatureLists(example, [&](std::string_view name, int64_t step, const FeatureView& feature) {
     const auto found = steps_by_name_.find(name);

@@ -45,7 +45,7 @@ ColumnPlan::Padding PaddingOf(const FixedLenSequenceFeature& steps, const Column
 
 }  // namespace
 
-// What fills a column's rows up: a scalar of its type.
+// The padding value of a column's rows: a scalar of its type.
 Tensor PaddingValueOf(const PaddingOptions& padding, const TensorSpec& column,
                       const std::string& key) {
   const auto found = padding.padding_values.find(column.name);

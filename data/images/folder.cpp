@@ -322,7 +322,7 @@ void LeaveOutBad(const ImageFolderSource& options, const DataErrors& errors, Ima
   list = std::move(good);
 }
 
-// Of folders, whose records nobody has counted.
+// For folders, whose number of records is unknown.
 void ReportUnreadable(const std::vector<std::string>& folders, const DataErrors& errors) {
   if (!errors.report || folders.empty()) return;
   std::vector<BadRecord> bad;

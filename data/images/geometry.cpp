@@ -42,7 +42,7 @@ bool TryCrop(const DistortedBox& box, int64_t height, int64_t width, const Attem
   tallest = std::min(tallest, height);
   tall = std::min(tall, tallest);
   if (tall < tallest) tall += Part(attempt.height, tallest - tall + 1);
-  // Rounding alone shall not make a crop fail.
+  // A rounding error must not make a crop fail.
   const auto area = [&] { return static_cast<float>(tall * wide(tall)); };
   if (area() < least) ++tall;
   if (area() > most) --tall;

@@ -50,7 +50,7 @@ constexpr std::array<Point, 10> kTenth = {{{0, -1},
                                            {-0.587785F, -0.809017F}}};
 constexpr std::array<Point, 3> kThird = {{{0, -1}, {0.866025F, 0.5F}, {-0.866025F, 0.5F}}};
 
-// What a point of a kind's drawing belongs to: 0 the ground, 1 and 2 the shape's two colours. The
+// The region of a point in a kind's drawing: 0 the background, 1 and 2 the shape's two colours. The
 // shape lies within 1 of the middle.
 using PartFn = int (*)(Point);
 

@@ -20,8 +20,8 @@ Error WithRecord(const Error& error, const std::string& file, int64_t record) {
   return {error.code(), std::move(faults)};
 }
 
-// Which records are of their window, bool [rows * window]; rows beyond the drawn ones are as the
-// first.
+// Marks the records that belong to their window, bool [rows * window]; padding rows are like the
+// first row.
 Tensor WindowPlaces(const Drawn& drawn, int64_t rows, int64_t window) {
   Tensor places(DType::kBool, Shape({rows * window}));
   bool* place = places.data<bool>();
@@ -119,7 +119,7 @@ void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
   try {
     MapRow(EpochOf(drawn, row));
   } catch (const Error& error) {
-    // A mapped file that has changed since its checksum was verified is told by its checksum.
+    // The checksum reveals a mapped file that has changed since it was verified.
     ReadRow(drawn, row);
     throw WithRecord(error, (*context_.files)[static_cast<size_t>(row_.from.file)],
                      row_.from.record);
@@ -181,7 +181,7 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
     }
     computed = program_->Run(inputs, rows * window_);
   }
-  // The outputs stand in this order since the constructor made them.
+  // The outputs are in this order because the constructor made them so.
   size_t next = 0;
   const auto take = [&] {
     const Output& output = outputs_[next++];

@@ -30,7 +30,7 @@ BuildContext StreamContextOf(const FilterContext& filter, const StreamedSource& 
   return build;
 }
 
-// Which of the drawn records are kept.
+// Marks the drawn records that are kept.
 std::vector<bool> Kept(BatchBuilder& builder, Drawn& drawn) {
   drawn.stretches = {{0, drawn.rows}};
   const Batch batch = builder.Build(drawn, 0);
@@ -113,7 +113,7 @@ class Pass {
       try {
         LookAt(builder, chunk, drawn);
       } catch (...) {
-        // The first error in the order of the records is the one that is told.
+        // The first error in the order of the records is reported.
         const std::lock_guard lock(mutex_);
         if (!error_ || chunk < error_chunk_) {
           error_ = std::current_exception();

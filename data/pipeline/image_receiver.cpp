@@ -156,7 +156,7 @@ std::string PngOf(const uint8_t* pixels, int64_t height, int64_t width, int64_t 
   return "\x89PNG\r\n\x1a\n" + ChunkOf(header) + ChunkOf("IDAT" + packed) + ChunkOf("IEND");
 }
 
-// The images of a source's column as files, made anew at each read.
+// The images of a source's column as files, encoded at each read.
 class PngSource final : public IndexedSource {
  public:
   PngSource(std::shared_ptr<IndexedSource> source, size_t column, TensorSpec image)

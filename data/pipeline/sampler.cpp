@@ -123,7 +123,7 @@ class IndexedSampler final : public EpochCounter {
     next_ = 0;
     window_.Begin(OrderOf(at_.epoch));
   }
-  // Keeps the invariant that a position never stands at an epoch's end.
+  // Keeps the invariant that a position is never at an epoch's end.
   void EndEpochIfDone() {
     if (at_.records < size_) return;
     at_ = {at_.epoch + 1, 0};

@@ -75,8 +75,8 @@ struct ListNodes {
   Value present;
 };
 
-// The row [batch, size] of a SparseFeature: each place has its one value, or what fills it up. What
-// a list lacks has place -1, which is none.
+// The row [batch, size] of a SparseFeature: each place has its one value, or what fills it up.
+// Missing elements of a list have place -1, which is not a place.
 Value SparseNodes(const ListNodes& places, const ListNodes& values, const Tensor& filler) {
   const Value x = values.values;
   Graph& graph = x.graph();
@@ -168,7 +168,7 @@ class ParsingReceiver {
     return receiver;
   }
 
-  // The columns themselves in the place of tf.Examples.
+  // Feeds the columns themselves instead of tf.Examples.
   ServingInputReceiver BuildOfColumns(Graph& graph) const {
     const std::vector<TensorSpec> read = ReadColumns();
     const InputPlan plan = PlanColumns(options_, read, key_);
@@ -326,7 +326,7 @@ class ParsingReceiver {
   std::optional<int64_t> batch_;
 };
 
-// The rows of a source as one column of tf.Examples, made anew at each read.
+// The rows of a source as one column of tf.Examples, encoded at each read.
 class EncodedSource final : public IndexedSource {
  public:
   EncodedSource(std::shared_ptr<IndexedSource> source, RequestFeatures requests)
@@ -378,7 +378,7 @@ class EncodedStream final : public StreamedSource {
   std::string example_;
 };
 
-// How requests hold the features of a spec.
+// The form of a spec's features in requests.
 RequestFeatures RequestsOf(const std::map<std::string, FeatureOptions>& spec) {
   RequestFeatures requests;
   for (const auto& [name, feature] : spec) {
@@ -434,7 +434,7 @@ class ExamplesStream final : public BatchStream {
     return writer_.Finish();
   }
 
-  // Of a list the values stand first, then what fills it up.
+  // A list has its values first, followed by padding.
   void Add(const std::string& name, const RequestFeature& as, const Tensor& values,
            const Tensor* present, int64_t row) {
     const Tensor own = values.Rows(row, row + 1);

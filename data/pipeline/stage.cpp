@@ -97,7 +97,7 @@ class Sample final : public Stage {
 
   StageList datasets_;
   SampleWeights weights_;
-  std::vector<double> left_;  // the weights of those that have not ended, 0 for others
+  std::vector<double> left_;  // the weights of datasets that have not ended, otherwise 0
   uint64_t draws_ = 0;
   uint64_t pass_ = 0;
   bool has_some_ = true;

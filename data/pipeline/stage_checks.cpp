@@ -1,4 +1,4 @@
-// What a list of stages may be, told before any file is touched.
+// Checks a list of stages before any file is opened.
 
 #include <algorithm>
 #include <functional>

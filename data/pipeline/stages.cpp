@@ -47,7 +47,7 @@ class Repeat final : public StageOf<Item> {
         is_empty_ = false;
         return item;
       }
-      // What has nothing in a pass has nothing in the next one.
+      // A dataset that is empty in one pass is empty in the next.
       if (is_empty_) return std::nullopt;
       if (++done_ == count_) return std::nullopt;
       before_->Begin();
@@ -120,7 +120,7 @@ class Part final : public StageOf<Item> {
   int64_t at_ = 0;
 };
 
-// The first pass's items again in each pass behind it.
+// Repeats the first pass's items in each later pass.
 template <class Item>
 class Cache final : public StageOf<Item> {
  public:
@@ -217,8 +217,8 @@ std::unique_ptr<StageOf<Item>> Behind(std::unique_ptr<StageOf<Item>> before, con
   return before;
 }
 
-// What is before the stage, and the datasets that it names. `index` numbers their shuffles' random
-// numbers, which those of the stages themselves never meet.
+// The preceding stage, and the datasets that the stage names. `index` numbers their shuffles'
+// random numbers, which those of the stages themselves never meet.
 StageList WithDatasets(std::unique_ptr<Stage> before, const StageOptions& o, size_t index,
                        const StageContext& context) {
   constexpr size_t kStages = 1000;  // more than anybody writes

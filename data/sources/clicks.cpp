@@ -16,7 +16,7 @@ constexpr uint64_t kClicksName = 0x636c69636b730001ULL;   // "clicks": what is d
 constexpr uint64_t kEffectsName = 0x636c69636b730002ULL;  // what a thing does to clicks
 constexpr uint64_t kNamesName = 0x636c69636b730003ULL;    // what it is called
 
-// How many things of each kind there are.
+// The number of values per category.
 constexpr std::array<int64_t, kClickThings> kThings = {
     1000, 500,  9000, 4000, 200, 12,   6000, 400,  3,  5000, 3000, 9000, 2500,
     25,   4000, 7000, 10,   900, 1200, 4,    8000, 15, 14,   4000, 80,   3000};

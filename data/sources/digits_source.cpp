@@ -7,7 +7,7 @@
 namespace tpuest::data {
 namespace {
 
-// Digits drawn anew at each read, into the row's own bytes: the pixels, then the label.
+// Draws a digit at each read into the row's own bytes: the pixels, then the label.
 class DrawnDigits : public IndexedSource {
  public:
   DrawnDigits(int64_t count, uint64_t seed)

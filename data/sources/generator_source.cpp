@@ -76,7 +76,7 @@ class Program {
       Throw(Code::kData, fmt::format("has written nothing for {} s", timeout_secs_),
             "timeout_secs says how long a program may take for more");
     }
-    // What was read is dropped only here, so that views stay good until now.
+    // Drops the bytes that were read only here, so that views stay valid until now.
     ready_.erase(0, at_);
     at_ = 0;
     const size_t size = ready_.size();

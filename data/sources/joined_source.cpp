@@ -6,7 +6,7 @@
 namespace tpuest::data {
 namespace {
 
-// A row of each part, since a part's own memory is of its own kind.
+// One row per part, because each part keeps its own kind of state in a row.
 struct JoinedState final : Row::State {
   std::vector<Row> rows;
 };
@@ -166,7 +166,7 @@ std::vector<int64_t> FileStarts(const IndexedSource& source) {
   std::vector<int64_t> starts = {0};
   const auto files = static_cast<int32_t>(source.files().size());
   for (int32_t file = 0; file < files; ++file) {
-    // Records stand in the order of their files: the end of this one's is found by halving.
+    // Records are in the order of their files, so bisection finds the end of this file's records.
     int64_t low = starts.back();
     int64_t high = source.size();
     while (low < high) {

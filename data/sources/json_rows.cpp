@@ -173,7 +173,7 @@ void ReadColumn(JsonScanner& scanner, const JsonColumn& column, JsonValues& valu
   if (values.is_there) scanner.Fail(fmt::format("\"{}\" is given twice", column.name));
   if (kind == Kind::kNull) return scanner.Null();
   values.is_there = true;
-  // One value is a list of one, too.
+  // A single value is also a list of one.
   const bool is_one = column.is_list() || column.shape.elements() == 1;
   if (kind != Kind::kList && is_one) return ReadScalar(scanner, column, values, state);
   ReadAxis(scanner, column, 0, values, state);

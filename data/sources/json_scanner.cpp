@@ -123,7 +123,7 @@ uint32_t JsonScanner::HexDigits() {
   return value;
 }
 
-// Behind the backslash.
+// After the backslash.
 void JsonScanner::Unescape(std::string& to) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kBytes = "\"\\/\b\f\n\r\t";

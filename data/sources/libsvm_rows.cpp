@@ -39,7 +39,7 @@ std::optional<int64_t> Whole(std::string_view text) {
   return static_cast<int64_t>(*number);
 }
 
-// The next word from `at` on, which moves behind it; empty at the end of the row.
+// The next word from `at` on, which moves past it; empty at the end of the row.
 std::string_view NextWord(std::string_view line, size_t& at) {
   at = std::min(line.find_first_not_of(kBlanks, at), line.size());
   const size_t begin = at;

@@ -69,7 +69,7 @@ Place LineFiles::PlaceOf(int64_t index, size_t offset) const {
   const uint64_t begin = offsets_[file][static_cast<size_t>(from.record)];
   const std::string_view before = bytes.substr(0, begin);
   const std::string_view in_line = bytes.substr(begin, offset);
-  // Columns count characters, not the bytes that go on one.
+  // Columns count characters, not continuation bytes.
   const auto characters = std::count_if(in_line.begin(), in_line.end(), [](char c) {
     return (static_cast<uint8_t>(c) & 0xc0) != 0x80;
   });

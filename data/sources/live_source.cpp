@@ -32,7 +32,7 @@ namespace {
 constexpr size_t kLiveBytes = size_t{1} << 16;
 constexpr size_t kMostLiveRecord = size_t{1} << 30;
 
-// What has come and is not read yet.
+// Bytes that have arrived and are not read yet.
 class LiveBytes {
  public:
   // Waits for more bytes, or for the end; false where none has come in time. -1: for ever.
@@ -108,7 +108,7 @@ class LiveRows {
     record = bytes_.ready().substr(0, *WholeRecord());
     return !record.empty();
   }
-  // Whether a record, or the end, is there within so many milliseconds; -1: for ever.
+  // Whether a record, or the end, arrives within `wait_ms` milliseconds; -1: no limit.
   [[nodiscard]] bool IsThere(int wait_ms) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point end = Clock::now() + std::chrono::milliseconds(std::max(wait_ms, 0));
@@ -136,7 +136,7 @@ class LiveRows {
     const size_t first = line.find_first_not_of(" \t\r\n");
     return first == std::string_view::npos || (is_libsvm && line[first] == '#');
   }
-  // The bytes of the record that is there, its end included; 0 behind the last one, nullopt where
+  // The bytes of the record that is there, its end included; 0 after the last record, nullopt if
   // more bytes are needed.
   std::optional<size_t> WholeRecord() {
     const std::string_view ready = bytes_.ready();

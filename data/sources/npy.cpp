@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr size_t kAlignment = 8;  // of the widest element
 
-// What `descr` says: "<f4", "|u1", "<U8".
+// The parsed `descr`: "<f4", "|u1", "<U8".
 struct ElementType {
   DType dtype = DType::kInvalid;
   char kind = 'i';   // 'S': bytes, 'U': UCS-4, else numbers

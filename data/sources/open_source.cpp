@@ -44,7 +44,7 @@ std::shared_ptr<IndexedSource> OpenZip(const ZipSource& options, bool cached,
   return Zipped(std::move(parts), keys);
 }
 
-// Sources whose records stand in files.
+// Sources whose records are in files.
 bool IsOfFiles(const SourceOptions& options) {
   return !(std::holds_alternative<DigitsSource>(options) ||
            std::holds_alternative<ShapesSource>(options) ||

@@ -1,4 +1,4 @@
-// Lines of text, and records of so many bytes: TextLineDataset and FixedLengthRecordDataset.
+// Lines of text, and records of fixed length: TextLineDataset and FixedLengthRecordDataset.
 
 #include <algorithm>
 #include <utility>
