@@ -17,7 +17,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 class Log {
  public:
   // Receives every line with its level, without a newline.
-  using Sink = std::function<void(Level, std::string_view)>;
+  using Sink = std::function<void(LogLevel, std::string_view)>;
 
   void AddSink(Sink sink) {
     const std::lock_guard lock(mutex_);

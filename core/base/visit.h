@@ -18,14 +18,14 @@
 //   };
 //
 // A field is one of: bool, int, int64_t, uint64_t, double, std::string, Formula, Period, StepCount,
-// Raw, std::optional<T> (null), std::vector<T>, std::map<std::string, T>, another such struct, or
-// std::variant of these. A variant's struct alternatives are told apart by `type:` (kType, and the
-// further names in kAliases where the struct has that array); its scalar alternatives by the kind
-// of the YAML value; a bare string that is some alternative's kType stands for that struct with
-// defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`. If another key than `type:`
-// distinguishes the structs, each names it as kTypeKey ("op" for `{op: cast, in: image}`). A
-// variant may also hold one struct without kType or one std::map: a map whose values are all maps
-// and whose keys are none of the struct's is the std::map.
+// Raw, std::optional<T> (null), Given<T> (null or absent), std::vector<T>, std::map<std::string,
+// T>, another such struct, or std::variant of these. A variant's struct alternatives are told apart
+// by `type:` (kType, and the further names in kAliases where the struct has that array); its scalar
+// alternatives by the kind of the YAML value; a bare string that is some alternative's kType stands
+// for that struct with defaults, so `metrics: [accuracy]` is `metrics: [{type: accuracy}]`. If
+// another key than `type:` distinguishes the structs, each names it as kTypeKey ("op" for `{op:
+// cast, in: image}`). A variant may also hold one struct without kType or one std::map: a map whose
+// values are all maps and whose keys are none of the struct's is the std::map.
 //
 // An absent section keeps the defaults it is constructed with, unless it is required; a section
 // that is there must hold every required key of its struct. Visit only lists: it may be called at

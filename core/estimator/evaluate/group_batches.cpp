@@ -85,7 +85,7 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
     if (AnswerOfRows(group, next, model.store())) continue;
     const auto* const order = std::get_if<BatchOrder>(&next);
     Check(order != nullptr, "this order is not allowed between batches");
-    group.At(Phase::kInput);
+    group.At(hosts::Activity::kInput);
     const Batch batch = BatchAt(infeed, order->after, mode);
     group.At(hosts::Activity::kStep);
     model.RunShare(batch);

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 const RowTable& TableOf(const VariableStore& store, const std::string& variable) {
-  const RowColumn* const rows = store.FindRows(variable);
+  const RowColumn* const rows = store.tables().Find(variable);
   Check(rows != nullptr, "the chief asks for rows of {}, which this process does not have",
         variable);
   return *rows->table;
@@ -232,7 +232,7 @@ void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store) {
   }
   MakeTables(graph, seeds, store);
   for (const auto& [name, seed] : seeds) {
-    const RowColumn* const rows = store.FindRows(name);
+    const RowColumn* const rows = store.tables().Find(name);
     Check(rows != nullptr, "{} is kept by rows in process 0, but not here", name);
     rows->table->Deal(nullptr);
     TakePieces(group, *rows->table);
