@@ -1,13 +1,11 @@
 #include "core/backend/rows/row_table.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
-#include "core/backend/rows/row_slots.h"
 #include "core/base/error.h"
 #include "core/base/text.h"
 #include "core/tensor/prefetch.h"
@@ -15,32 +13,10 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kMostArrayBytes = int64_t{256}
-                                    << 20;  // of a table whose layout is chosen by its size
-constexpr int64_t kSlabBytes = int64_t{1} << 20;
-constexpr size_t kFirstSlots = 1024;
+// A table of more bytes has the index layout, unless the job chooses one.
+constexpr int64_t kMostArrayBytes = int64_t{256} << 20;
 constexpr int64_t kFilledAtOnce = 4096;  // rows of an array that are filled together
-constexpr size_t kFewestRemote = 64;
 constexpr size_t kAhead = kRowsAhead;
-
-int64_t SlabRecords(int64_t record_bytes) {
-  const int64_t records = std::max<int64_t>(kSlabBytes / (record_bytes + 8), 1);
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(records)));
-}
-
-// The row numbers follow the records, at a multiple of 8 bytes.
-int64_t RecordsBytes(int64_t record_bytes) {
-  return (SlabRecords(record_bytes) * record_bytes + 7) / 8 * 8;
-}
-int64_t SlabBytes(int64_t record_bytes) {
-  return RecordsBytes(record_bytes) + SlabRecords(record_bytes) * 8;
-}
-
-// The number of slots of an index of `written` rows; at most three quarters are used.
-int64_t SlotsFor(int64_t written) {
-  const auto needed = static_cast<uint64_t>(written + written / 3 + 1);
-  return static_cast<int64_t>(std::max<uint64_t>(std::bit_ceil(needed), kFirstSlots));
-}
 
 }  // namespace
 
@@ -51,9 +27,7 @@ RowLayout RowTable::LayoutOf(int64_t rows, int64_t record_bytes, RowLayout asked
 
 int64_t RowTable::BytesOf(int64_t rows, int64_t written, int64_t record_bytes, RowLayout layout) {
   if (layout == RowLayout::kArray) return RowArray::BytesOf(rows, record_bytes);
-  const int64_t records = SlabRecords(record_bytes);
-  const int64_t slabs = (written + records - 1) / records;
-  return slabs * SlabBytes(record_bytes) + SlotsFor(written) * 4;
+  return RowIndex::BytesOf(written, record_bytes);
 }
 
 RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variables,
@@ -68,14 +42,14 @@ RowTable::RowTable(int64_t rows, int64_t width, std::vector<RowVariable> variabl
       owners_(options.owners),
       seed_(seed),
       owned_(owners_ == nullptr ? OwnedRows{.first = 0, .end = rows} : owners_->Owned(rows)),
-      budgeted_rows_(owned_.count()) {
+      budgeted_rows_(owned_.count()),
+      undo_(width) {
   Check(rows > 0 && width > 0 && !variables_.empty(), "a table without rows or columns");
   Pay(BytesOf(budgeted_rows_, 0, record_bytes_, layout_));
   if (IsArray()) {
     array_ = RowArray(rows_, record_floats_);
   } else {
-    slab_records_ = SlabRecords(record_bytes_);
-    slots_.assign(kFirstSlots, 0);
+    index_ = RowIndex(record_bytes_);
   }
 }
 
@@ -102,71 +76,19 @@ void RowTable::Pay(int64_t bytes) {
       .Key("tpuest.embeddings.max_resident_bytes");
 }
 
-uint64_t RowTable::HomeOf(int64_t row) const { return HomeSlot(row, slots_.size()); }
-
-float* RowTable::RecordAt(uint32_t place) const {
-  char* const slab = slabs_[place / static_cast<uint64_t>(slab_records_)].get();
-  const auto at = static_cast<int64_t>(place & static_cast<uint64_t>(slab_records_ - 1));
-  return reinterpret_cast<float*>(slab + at * record_bytes_);
-}
-
-int64_t& RowTable::KeyAt(uint32_t place) const {
-  char* const slab = slabs_[place / static_cast<uint64_t>(slab_records_)].get();
-  const auto at = static_cast<int64_t>(place & static_cast<uint64_t>(slab_records_ - 1));
-  return reinterpret_cast<int64_t*>(slab + RecordsBytes(record_bytes_))[at];
-}
-
-size_t RowTable::SlotOf(int64_t row) const {
-  return FindSlot(row, slots_, [&](uint32_t place) { return KeyAt(place); });
-}
-
 float* RowTable::Find(int64_t row) const {
   if (IsArray()) {
     if (!IsOwn(row)) return nullptr;
     const int64_t place = PlaceOf(row);
     return array_.IsWritten(place) ? array_.Record(place) : nullptr;
   }
-  const uint32_t at = slots_[SlotOf(row)];
-  return at == 0 ? nullptr : RecordAt(at - 1);
+  return index_.Find(row);
 }
 
 const float* RowTable::Held(int64_t row) const {
   if (!IsArray()) return Find(row);
   const int64_t place = PlaceOf(row);
   return array_.IsThere(place) ? array_.Record(place) : nullptr;
-}
-
-void RowTable::Grow() {
-  const auto slots = static_cast<size_t>(SlotsFor(written_ + 1));
-  if (slots <= slots_.size()) return;
-  Pay(static_cast<int64_t>((slots - slots_.size()) * sizeof(uint32_t)));
-  std::vector<uint32_t> old = std::exchange(slots_, std::vector<uint32_t>(slots, 0));
-  const size_t mask = slots - 1;
-  for (const uint32_t at : old) {
-    if (at == 0) continue;
-    size_t slot = HomeOf(KeyAt(at - 1));
-    while (slots_[slot] != 0) slot = (slot + 1) & mask;
-    slots_[slot] = at;
-  }
-}
-
-uint32_t RowTable::NewPlace() {
-  if (free_.empty()) {
-    const int64_t bytes = SlabBytes(record_bytes_);
-    Pay(bytes);
-    slabs_.push_back(std::make_unique_for_overwrite<char[]>(static_cast<size_t>(bytes)));
-    const auto first = (slabs_.size() - 1) * static_cast<size_t>(slab_records_);
-    Check(first + static_cast<size_t>(slab_records_) < UINT32_MAX, "a table with 2^32 records");
-    // Places are taken from the back of free_, so the first place of a slab is used first.
-    for (int64_t i = slab_records_ - 1; i >= 0; --i) {
-      const auto place = static_cast<uint32_t>(first + static_cast<size_t>(i));
-      KeyAt(place) = -1;
-      free_.push_back(place);
-    }
-  }
-  const uint32_t place = free_.back();
-  free_.pop_back();
-  return place;
 }
 
 float* RowTable::Add(int64_t row) {
@@ -177,31 +99,17 @@ float* RowTable::Add(int64_t row) {
     ++written_;
     return array_.Record(place);
   }
-  Grow();
-  const uint32_t place = NewPlace();
-  KeyAt(place) = row;
-  slots_[SlotOf(row)] = place + 1;
+  if (const int64_t bytes = index_.BytesToAdd()) Pay(bytes);
   ++written_;
-  return RecordAt(place);
+  return index_.Add(row);
 }
 
-// Entries after a freed slot move up, so that no search ends too early.
 void RowTable::Remove(int64_t row) {
   --written_;
   if (IsArray()) {
     array_.Clear(PlaceOf(row));
-    return;
-  }
-  const size_t mask = slots_.size() - 1;
-  size_t hole = SlotOf(row);
-  free_.push_back(slots_[hole] - 1);
-  KeyAt(slots_[hole] - 1) = -1;
-  slots_[hole] = 0;
-  for (size_t slot = (hole + 1) & mask; slots_[slot] != 0; slot = (slot + 1) & mask) {
-    const size_t home = HomeOf(KeyAt(slots_[slot] - 1));
-    if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
-    slots_[hole] = std::exchange(slots_[slot], 0);
-    hole = slot;
+  } else {
+    index_.Remove(row);
   }
 }
 
@@ -212,7 +120,7 @@ void RowTable::Drop(int64_t row) {
 void RowTable::Prefetch(int64_t row) const {
   if (!IsOwn(row)) return;
   if (IsArray()) return array_.Prefetch(PlaceOf(row));
-  __builtin_prefetch(&slots_[HomeOf(row)]);
+  index_.Prefetch(row);
 }
 
 void RowTable::ReadRow(int column, int64_t row, int64_t place, float* to, DrawnRows& drawn) const {
@@ -245,12 +153,12 @@ void RowTable::Read(int column, std::span<const int64_t> rows, float* to) const 
       ReadRow(column, rows[i], place, to, drawn);
       continue;
     }
-    const int64_t guest = column == 0 ? RemoteAt(rows[i]) : -1;
-    if (guest < 0) {
+    const int64_t remote = column == 0 ? remote_.Find(rows[i]) : -1;
+    if (remote < 0) {
       asked.push_back(rows[i]);
       places.push_back(place);
-    } else if (remote_.written[static_cast<size_t>(guest)] != 0) {
-      std::copy_n(remote_.values.data() + guest * width_, width_, to + place * width_);
+    } else if (remote_.rows().written[static_cast<size_t>(remote)] != 0) {
+      std::copy_n(remote_.rows().values.data() + remote * width_, width_, to + place * width_);
     } else {
       drawn.Add(rows[i] * width_, place);
     }
@@ -316,36 +224,6 @@ void RowTable::Shrink() {
   budget_->held -= bytes;
   paid_ -= bytes;
   array_ = std::move(own);
-}
-
-size_t RowTable::RemoteSlot(int64_t row) const {
-  return FindSlot(row, remote_slots_, [this](uint32_t place) { return remote_.rows[place]; });
-}
-
-void RowTable::AddRemote(int64_t row) {
-  const size_t n = remote_.rows.size();
-  if (2 * (n + 1) > remote_slots_.size()) {
-    remote_slots_.assign(std::bit_ceil(4 * (n + kFewestRemote)), 0);
-    for (size_t i = 0; i < n; ++i) {
-      remote_slots_[RemoteSlot(remote_.rows[i])] = static_cast<uint32_t>(i + 1);
-    }
-  }
-  uint32_t& slot = remote_slots_[RemoteSlot(row)];
-  if (slot != 0) return;
-  remote_.rows.push_back(row);
-  slot = static_cast<uint32_t>(n + 1);
-}
-
-// Keeps the memory for the next remote rows.
-void RowTable::ReleaseRemote() {
-  if (remote_.rows.empty()) return;
-  remote_.rows.clear();
-  std::fill(remote_slots_.begin(), remote_slots_.end(), 0);
-}
-
-int64_t RowTable::RemoteAt(int64_t row) const {
-  if (remote_.rows.empty()) return -1;
-  return int64_t{remote_slots_[RemoteSlot(row)]} - 1;
 }
 
 RemoteRows RowTable::RowsFor(int column, std::vector<int64_t> rows) const {
@@ -439,7 +317,9 @@ void RowTable::Write(int column, int64_t row, const float* values) {
                     {values, static_cast<size_t>(width_)});
   }
   float* record = Find(row);
-  if (notes_) NoteWrite(column, row, record, values);
+  if (undo_.is_on()) {
+    undo_.Log(column, row, record == nullptr ? nullptr : record + column * width_, values);
+  }
   if (record == nullptr) {
     record = Add(row);
     for (size_t i = 0; i < variables_.size(); ++i) {
@@ -472,58 +352,19 @@ std::vector<int64_t> RowTable::WrittenRows() const {
 }
 
 std::vector<int64_t> RowTable::HeldRows() const {
+  if (!IsArray()) return index_.Rows();
   std::vector<int64_t> rows;
   rows.reserve(static_cast<size_t>(written_));
-  if (IsArray()) {
-    array_.ForEachWritten(
-        [&](int64_t place) { rows.push_back(is_dealt_ ? owned_.RowAt(place) : place); });
-    return rows;
-  }
-  for (const uint32_t at : slots_) {
-    if (at != 0) rows.push_back(KeyAt(at - 1));
-  }
-  std::sort(rows.begin(), rows.end());
+  array_.ForEachWritten(
+      [&](int64_t place) { rows.push_back(is_dealt_ ? owned_.RowAt(place) : place); });
   return rows;
 }
 
-void RowTable::Note() {
-  Forget();
-  notes_ = true;
-}
-
-void RowTable::NoteWrite(int column, int64_t row, const float* record, const float* values) {
-  noted_.push_back({row, record == nullptr ? kNewRow : column});
-  if (record != nullptr) {
-    const float* const before = record + column * width_;
-    noted_values_.insert(noted_values_.end(), before, before + width_);
-  }
-  // In a non-finite number all exponent bits are 1.
-  uint32_t largest = 0;
-  for (int64_t i = 0; i < width_; ++i) {
-    largest = std::max(largest, std::bit_cast<uint32_t>(values[i]) & 0x7FFFFFFFU);
-  }
-  if (largest >= 0x7F800000U) noted_is_finite_ = false;
-}
-
-// Undoes the last write first, so a row that was written twice gets its oldest values.
 void RowTable::TakeBack() {
-  const float* values = noted_values_.data() + noted_values_.size();
-  for (auto noted = noted_.rbegin(); noted != noted_.rend(); ++noted) {
-    if (noted->column == kNewRow) {
-      Remove(noted->row);
-    } else {
-      values -= width_;
-      std::copy_n(values, width_, Find(noted->row) + noted->column * width_);
-    }
-  }
-  Forget();
-}
-
-void RowTable::Forget() {
-  notes_ = false;
-  noted_is_finite_ = true;
-  noted_.clear();
-  noted_values_.clear();
+  undo_.TakeBack([this](int64_t row) { Remove(row); },
+                 [this](int column, int64_t row, const float* before) {
+                   std::copy_n(before, width_, Find(row) + column * width_);
+                 });
 }
 
 }  // namespace tpuest

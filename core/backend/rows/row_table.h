@@ -7,7 +7,7 @@
 // The layout affects neither values nor files:
 //   array   a record for each row that this process may hold (row_array.h); initial values that a
 //           read of the whole table computed are kept
-//   index   records in slabs, in order of insertion, and an open-addressing index of them
+//   index   a record for each row that was written, found by the row (row_index.h)
 //
 // Any number of threads may read while no thread writes.
 //
@@ -25,23 +25,14 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/rows/remote_rows.h"
 #include "core/backend/rows/row_array.h"
+#include "core/backend/rows/row_index.h"
 #include "core/backend/rows/row_keeping.h"
 #include "core/backend/rows/row_owners.h"
+#include "core/backend/rows/row_undo.h"
 
 namespace tpuest {
-
-// Rows of one variable of a table, as one process sends them to another.
-struct RemoteRows {
-  std::vector<int64_t> rows;     // unique
-  std::vector<uint8_t> written;  // per row: 1 if it was written, 0 if it has its initial value
-  std::vector<float> values;     // [rows.size(), width]; set for written rows
-
-  void Resize(int64_t width) {
-    written.resize(rows.size());
-    values.resize(rows.size() * static_cast<size_t>(width));
-  }
-};
 
 class RowTable {
  public:
@@ -96,9 +87,9 @@ class RowTable {
   [[nodiscard]] bool is_dealt_out() const { return is_dealt_ && refill == nullptr; }
   // Adds a remote row: Read returns the weights in remote() for it until ReleaseRemote. A row that
   // was added before stays as it is.
-  void AddRemote(int64_t row);
-  [[nodiscard]] RemoteRows& remote() { return remote_; }
-  void ReleaseRemote();
+  void AddRemote(int64_t row) { remote_.Add(row); }
+  [[nodiscard]] RemoteRows& remote() { return remote_.rows(); }
+  void ReleaseRemote() { remote_.Clear(); }
   // The values of a variable in a row; nullptr if this process has not written the row.
   [[nodiscard]] const float* FindValues(int column, int64_t row) const {
     const float* const record = Find(row);
@@ -125,11 +116,11 @@ class RowTable {
 
   // ---- rollback of a step
   // Starts to log writes, until Forget or TakeBack.
-  void Note();
+  void Note() { undo_.Begin(); }
   // Whether every value that was written since then is finite.
-  [[nodiscard]] bool NotedIsFinite() const { return noted_is_finite_; }
+  [[nodiscard]] bool NotedIsFinite() const { return undo_.is_finite(); }
   void TakeBack();
-  void Forget();
+  void Forget() { undo_.Forget(); }
 
  private:
   // The record of a row; nullptr if the row was not written.
@@ -138,11 +129,8 @@ class RowTable {
   [[nodiscard]] const float* Held(int64_t row) const;
   // Adds the record of a row that is not held; it has no values yet.
   [[nodiscard]] float* Add(int64_t row);
-  [[nodiscard]] uint32_t NewPlace();
   void Remove(int64_t row);
   void Pay(int64_t bytes);
-  // Logs what the record holds before a write, or that there is no record.
-  void NoteWrite(int column, int64_t row, const float* record, const float* values);
   // Rows whose initial values are computed together, and their places in [n, width].
   struct DrawnRows {
     std::vector<uint64_t> firsts;  // elements of the variable
@@ -156,10 +144,6 @@ class RowTable {
   // Reads a row that this process owns, or adds it to the rows whose initial values are needed.
   void ReadRow(int column, int64_t row, int64_t place, float* to, DrawnRows& drawn) const;
   void Draw(int column, const DrawnRows& drawn, float* to) const;
-  // The index of a remote row in remote_; -1 if there is none.
-  [[nodiscard]] int64_t RemoteAt(int64_t row) const;
-  // The slot of a remote row, or the free slot where it would go.
-  [[nodiscard]] size_t RemoteSlot(int64_t row) const;
   // Fills the rows of [n, width] that other processes own: values from the owner if the row was
   // written, otherwise its initial values unless `is_drawn` says that they are there.
   void ReadOthers(int column, std::span<const int64_t> rows, std::span<const int64_t> places,
@@ -178,12 +162,6 @@ class RowTable {
   // Computes missing initial values of rows first .. first + n - 1. Holds the mutex.
   void Fill(int64_t first, int64_t n) const;
   void FillRun(int64_t first, int64_t n) const;
-  // ---- index
-  [[nodiscard]] uint64_t HomeOf(int64_t row) const;
-  [[nodiscard]] size_t SlotOf(int64_t row) const;
-  void Grow();
-  [[nodiscard]] float* RecordAt(uint32_t place) const;
-  [[nodiscard]] int64_t& KeyAt(uint32_t place) const;
 
   const int64_t rows_;
   const int64_t width_;
@@ -198,30 +176,17 @@ class RowTable {
   int64_t written_ = 0;
   int64_t paid_ = 0;
 
-  mutable RowArray array_;                      // kArray; keeps initial values that a read computed
-  std::vector<uint32_t> slots_;                 // kIndex: place + 1 of a record, or 0
-  int64_t slab_records_ = 0;                    // a power of two
-  std::vector<std::unique_ptr<char[]>> slabs_;  // records, then their rows' numbers
-  std::vector<uint32_t> free_;                  // places that hold no row
+  mutable RowArray array_;  // kArray; keeps initial values that a read computed
+  RowIndex index_;          // kIndex
 
   bool is_dealt_ = false;
   PassOnFn pass_on_;  // empty: writes to remote rows are dropped
-  RemoteRows remote_;
-  std::vector<uint32_t> remote_slots_;  // index + 1 in remote_, or 0
-  const OwnedRows owned_;               // rows of this process once the table is partitioned
+  RemoteRowSet remote_;
+  const OwnedRows owned_;  // rows of this process once the table is partitioned
   // Rows that an array has paid for at the start; before it is partitioned more may be written.
   const int64_t budgeted_rows_;
 
-  // The log of overwritten values since Note, in the order of the writes.
-  struct NotedWrite {
-    int64_t row;
-    int column;  // kNewRow: the row was not held
-  };
-  static constexpr int kNewRow = -1;
-  bool notes_ = false;
-  bool noted_is_finite_ = true;
-  std::vector<NotedWrite> noted_;
-  std::vector<float> noted_values_;  // [width] per entry that has a column
+  RowUndo undo_;
 };
 
 }  // namespace tpuest
