@@ -33,7 +33,7 @@ void CheckBlock(const Node& block) {
   for (const Node& child : block.children) {
     if (child.key == "parameters" || child.key == "layers") continue;
     RefuseKey(child, fmt::format("unknown key '{}' in block '{}'", child.key, block.key),
-              "known here: parameters, layers");
+              "expected parameters or layers");
   }
   if (block.Find("layers") == nullptr) {
     RefuseKey(block, fmt::format("block '{}' has no layers", block.key), "layers: [...]");
@@ -67,7 +67,7 @@ Node BlockFormulas::FilledScalar(const Node& node, const Parameters& parameters)
     put += text.substr(at, begin - at);
     if (begin == std::string_view::npos) break;
     const size_t end = FormulaEnd(text, begin + 2);
-    if (end == std::string_view::npos) Refuse(node, "'${' has no '}'");
+    if (end == std::string_view::npos) Refuse(node, "'${' lacks its '}'");
     const std::string_view inside = text.substr(begin + 2, end - begin - 2);
     const bool is_escaped = begin > 0 && text[begin - 1] == '$';
     at = end + 1;
@@ -148,7 +148,7 @@ void DeclaredParameters::Bind(const std::vector<const Node*>& arguments, const P
       const auto near = Nearest(argument->key, names);
       RefuseKey(*argument, fmt::format("{} has no parameter '{}'", whose_, argument->key),
                 near            ? fmt::format("did you mean '{}'?", *near)
-                : names.empty() ? "it has none"
+                : names.empty() ? "remove it: no parameters are declared"
                                 : "it has: " + Join(names, ", "));
     }
     values.insert_or_assign(argument->key, formulas.ValueOf(*argument, caller));
@@ -181,7 +181,7 @@ const Node& BlockScope::Block(const Node& name) const {
   std::vector<std::string> names;
   for (const auto& [known, block] : blocks_) names.push_back(known);
   const auto near = Nearest(name.text, names);
-  Refuse(name, fmt::format("there is no block '{}'", name.text),
+  Refuse(name, fmt::format("unknown block '{}'", name.text),
          near            ? fmt::format("did you mean '{}'?", *near)
          : names.empty() ? "blocks: {NAME: {layers: [...]}}"
                          : "there are: " + Join(names, ", "));

@@ -71,7 +71,7 @@ class Rounds {
     if (times != nullptr && *times >= 0 && *times <= kMostTimes) return *times;
     Refuse(repeat_,
            fmt::format("repeat is {}, expected an integer from 0 to {}", TextOf(value), kMostTimes),
-           "or a list of sections: [{filters: 16}, {filters: 32}]");
+           "write an integer, or a list of sections: [{filters: 16}, {filters: 32}]");
   }
 
   const Node& repeat_;
@@ -93,8 +93,8 @@ void CheckUsed(const Node& section, const Node& item, const BlockScope& scope) {
         [&](const Node& child) { return child.key != kRepeat && HasWord(child, value.key); });
     if (is_named) continue;
     const std::string hint = names.empty()
-                                 ? fmt::format("KEY: ${{{}}} in the item takes it", value.key)
-                                 : "its block has: " + Join(names, ", ");
+                                 ? fmt::format("use it in the item: KEY: ${{{}}}", value.key)
+                                 : "parameters of its block: " + Join(names, ", ");
     RefuseKey(value, fmt::format("repeat gives '{}', which the item does not use", value.key),
               hint);
   }
@@ -244,14 +244,14 @@ class BlockWriter {
       Add(WithInputs(Layer(Plain(item), scope), scope));
     }
     if (label == nullptr) return;
-    if (layers_.empty()) Refuse(*label, "there is no layer that this could name");
+    if (layers_.empty()) Refuse(*label, "no layer precedes this `as`");
     scope.Label(LabelOf(*label, scope), layers_.size() - 1);
   }
 
   [[nodiscard]] std::string LabelOf(const Node& label, const BlockScope& scope) const {
     const Node filled = formulas_.Filled(label, scope.parameters);
     if (filled.kind == Node::Kind::kScalar && !filled.text.empty()) return filled.text;
-    Refuse(label, "as: expected a name");
+    Refuse(label, "`as` is empty; expected a name");
   }
 
   void Add(Node layer) {

@@ -1,7 +1,7 @@
 #pragma once
-// Models in pieces: named blocks of layers with parameters, repetition and conditions, and models
-// that are kept as such files. All of it is written out before the job is read, so that what
-// follows sees a plain list of layers, each with the place of the line that wrote it.
+// Models in pieces: named blocks of layers with parameters, repetition and conditions, and model
+// files made of them. They are expanded before the job is read, into a plain list of layers, each
+// with the place of its line.
 //
 //   model:
 //     type: Functional
@@ -18,17 +18,16 @@
 //       - {block: residual, repeat: 3, filters: "${16 * 2 ** i}"}
 //
 // In an item of `layers`:
-//   if: FORMULA      the item is left out where it is false
-//   repeat: N        the item N times, `i` being 0, 1, ...; or a list of sections of parameters,
-//   one
-//                    a time, which a block takes as its own
-//   as: LABEL        how layers of the same list name it in `inputs`, whatever its name
-//   block: NAME      the block's layers, with the parameters given beside it; `inputs` is what they
-//                    know as `input`, by default the layer before
-// A model may have `parameters: {NAME: VALUE}` of its own, which its layers, its blocks and its
-// other keys name; a block's own parameter hides one of the model's. ${FORMULA}
-// (config/formula/expression.h) in any text: the whole text becomes its value, or it is put into
-// it. ${NAME} that is no parameter is left for the job's variables.
+//   if: FORMULA      skips the item if the formula is false
+//   repeat: N        repeats the item N times with `i` = 0, 1, ...; or a list of sections of
+//                    parameters, one per repetition, which a block takes as its own
+//   as: LABEL        the name that layers of the same list use for the item in `inputs`
+//   block: NAME      the block's layers, with the parameters in the same item; `inputs` is their
+//                    `input`, by default the layer before
+// A model may have `parameters: {NAME: VALUE}`, which its layers, its blocks and its other keys can
+// use; a block's own parameter hides one of the model's. ${FORMULA} (config/formula/expression.h)
+// in any text is replaced by its value; a text that is only a formula takes the type of the value.
+// ${NAME} that is not a parameter is left for the job's variables.
 
 #include <functional>
 #include <optional>
@@ -43,24 +42,24 @@
 namespace tpuest::config {
 
 // A model that is kept as a file, with the keys
-//   models      the types that it is, each with the parameters that it stands for
-//   parameters  what a section of that type may say, with defaults, or `required`
-//   blocks, layers, and head, where the section has none
+//   models      its types, each with the parameters that it sets
+//   parameters  the keys of a section of that type, with defaults, or `required`
+//   blocks, layers, and head, unless the section has a head
 struct ModelFile {
   std::string file;  // for messages
   std::string_view text;
 };
 
-// The file of a `type:`; nullopt where it is none's.
+// Returns the file of a `type:`; nullopt if it has none.
 using FindModelFile = std::function<std::optional<ModelFile>(std::string_view type)>;
 
-// The key paths of the parameters that the job's model has: "model.alpha" of a model file,
-// "model.parameters.alpha" of its own. None without `find`.
+// Returns the key paths of the parameters of the job's model: "model.alpha" for a model file,
+// "model.parameters.alpha" for its own. Empty without `find`.
 [[nodiscard]] std::vector<std::string> ParameterPaths(const Tree& job, const FindModelFile& find);
 
-// Writes out the blocks, repetitions and conditions of the job's `model`, and the model files that
-// it or its layers name: such a model becomes one of type Functional. Faults are added at the lines
-// that have them; the model is of no use if there are any. At most 20,000 layers.
+// Expands the blocks, repetitions and conditions of the job's `model`, and the model files that it
+// or its layers name: such a model becomes one of type Functional. Adds faults at their lines;
+// after a fault the model must not be used. At most 20,000 layers.
 void ExpandModel(Tree& job, const FindModelFile& find, Sources& sources, Faults& faults);
 
 }  // namespace tpuest::config

@@ -26,10 +26,10 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
     applied = ApplyOverridesTo(tree, layers.overrides, section,
                                ParameterPaths(tree, layers.model_files), sources, faults);
   }
-  // ReadLayers has taken the files' own away: what is left came from KEY=VALUE.
+  // ReadLayers has removed `base` from files, so this one came from KEY=VALUE.
   if (const Node* const base = tree.root.Find("base")) {
-    faults.Add({"base files stand below the job file, not over it", "--set-file FILE", "base",
-                base->key_place, base->key_width});
+    faults.Add({"`base` can only be set in a job file: base files are defaults below it",
+                "--set-file FILE", "base", base->key_place, base->key_width});
   }
   if (layers.import_sections) layers.import_sections(tree, sources, faults);
   if (layers.model_files) ExpandModel(tree, layers.model_files, sources, faults);

@@ -1,5 +1,5 @@
 #pragma once
-// All that a caller needs of config/:
+// Everything that a caller needs of config/:
 //
 //   using namespace tpuest::config;
 //   Sources sources;
@@ -27,16 +27,16 @@
 namespace tpuest::config {
 
 template <class Job>
-// A job that was read without a fault, and where its values came from.
+// A job that was read without faults, and the origins of its values.
 struct Loaded {
   Job job;
   Tree tree;
-  std::vector<AppliedOverride> overrides;  // for the log, where given and path differ
+  std::vector<AppliedOverride> overrides;  // for the log, if given and path differ
 };
 
 // Reads `text`, the contents of job file `file`, and its layers into the section. Throws Error
 // kUsage with every fault, in the order of the lines; later errors of the job name only a key.
-// `name` falls back on the file's name without its extension in ${name}.
+// Without a `name`, ${name} is the file's name without its extension.
 std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::string& file,
                                           const Layers& layers, Sources& sources,
                                           const Value& section, Tree& tree);
@@ -51,7 +51,7 @@ template <class Job>
 }
 
 template <class Job>
-// Reads a job file as above. Throws what ReadJobFile throws, too.
+// Reads a job file as above. Also throws what ReadJobFile throws.
 [[nodiscard]] Loaded<Job> LoadJob(const std::string& file, const Layers& layers, Sources& sources) {
   return ParseJob<Job>(ReadJobFile(file), file, layers, sources);
 }

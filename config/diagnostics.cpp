@@ -11,7 +11,7 @@
 namespace tpuest::config {
 namespace {
 
-// The line as a terminal can be given it: no control characters but tabs, no broken UTF-8.
+// Returns the line for a terminal: without control characters except tabs, without invalid UTF-8.
 std::string Printable(std::string_view line) {
   const bool valid = FindInvalidUtf8(line) == std::string_view::npos;
   std::string text(line);
@@ -23,7 +23,7 @@ std::string Printable(std::string_view line) {
 }
 
 // White space as wide as the first `columns` characters of the line. Tabs stay tabs, so the carets
-// stand below what they mean, however wide a tab is.
+// are below the fault for any width of a tab.
 std::string Padding(std::string_view line, int columns) {
   std::string padding;
   for (const char c : line) {
@@ -43,10 +43,10 @@ std::string Location(const Place& place, bool argument) {
 
 struct Cut {
   std::string_view text;
-  int before = 0;  // characters of it in front of the fault
+  int before = 0;  // characters of it before the fault
 };
 
-// A line that is too long for any terminal, cut to what stands around a character of it.
+// Cuts a line that is too long for a terminal to the part around a character.
 Cut Around(std::string_view line, int character) {
   constexpr size_t kMostBytes = 400;
   constexpr size_t kBytesBefore = 60;

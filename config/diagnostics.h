@@ -20,24 +20,24 @@
 
 namespace tpuest::config {
 
-// The file name that stands for `KEY=VALUE` arguments.
+// The file name of `KEY=VALUE` arguments in messages.
 inline constexpr std::string_view kCommandLine = "command line";
 
-// The texts that places point into, by file name, and the job that keys are of.
+// Owns the texts that places point into, by file name, and the job whose keys faults name.
 class Sources {
  public:
-  // Remembers a file's text; replaces what was there under the name.
+  // Stores a file's text, replacing an earlier text of the same name.
   void Add(const std::string& file, std::string_view text);
   // Adds an argument: a line of a "file" whose line numbers mean nothing to a reader ("command
   // line", "--model-dir"). Returns its number.
   int AddLine(const std::string& file, std::string_view line);
-  // The line (from 1) without its end, or nullptr. Valid until the file is added to.
+  // Returns the line (from 1) without its newline, or nullptr. Valid until the file changes.
   [[nodiscard]] const std::string* Line(const std::string& file, int line) const;
 
-  // True for a "file" that AddLine made.
+  // Returns true for a "file" that AddLine created.
   [[nodiscard]] bool HoldsArguments(const std::string& file) const;
 
-  // What faults that name a key are about: the job that was read last.
+  // Sets the job whose keys faults name: the job that was read last.
   void SetJob(const Tree& job) { job_ = job; }
   [[nodiscard]] const std::optional<Tree>& job() const { return job_; }
 
@@ -50,12 +50,12 @@ class Sources {
   std::optional<Tree> job_;
 };
 
-// The error as it is told: a fault that names a key has its place in the job, and what is wrong
-// with a job (kUsage) comes in the order of its lines, each once.
+// Returns the error for printing: faults that name a key get its place in the job, and faults of a
+// job (kUsage) are sorted by line, each once.
 [[nodiscard]] Error Placed(const Error& error, const Sources& sources);
 
 // The fault's text with a newline at the end. A hint that starts with "did you mean" follows the
-// carets, another stands in a line of its own.
+// carets; any other hint has a separate line.
 [[nodiscard]] std::string Render(const Fault& fault, const Sources& sources);
 [[nodiscard]] std::string Render(const std::vector<Fault>& faults, const Sources& sources);
 

@@ -15,7 +15,7 @@ using Kind = Type::Kind;
 
 class Flattener {
  public:
-  // An optional and a variant have no path of their own: what they hold stands in their place.
+  // An optional and a variant add nothing to the path of their value.
   void Walk(const Value& value, const std::string& path) {
     switch (value.type->kind) {
       case Kind::kOptional: {
@@ -81,7 +81,7 @@ class Flattener {
   }
 
   std::vector<FlatValue> values_;
-  std::string_view help_;     // of the key that is walked
+  std::string_view help_;     // of the current key
   bool changes_bits_ = true;  // likewise
 };
 

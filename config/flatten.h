@@ -1,5 +1,5 @@
 #pragma once
-// Makes a list of key paths and values of a struct, and says what tells two such lists apart.
+// Lists the key paths and values of a struct, and compares two such lists.
 
 #include <optional>
 #include <string>
@@ -15,11 +15,11 @@ struct FlatValue {
   std::string path;  // "optimizer.learning_rate", "layers[2].units", "model.type"
   std::string text;  // YAML flow text
   std::string_view help;
-  bool changes_bits = true;  // false where the key's field, or one that it is below, says so
+  bool changes_bits = true;  // false if the key's field or a field above it says so
 };
 
-// All values that are no sections, in the order of Visit. An empty list or map is a value; a
-// variant's struct adds its `type`.
+// Returns all values that are not sections, in the order of Visit. An empty list or map is a value;
+// a variant's struct adds its `type`.
 [[nodiscard]] std::vector<FlatValue> FlatValuesOf(const Value& section);
 
 template <class T>
@@ -27,21 +27,21 @@ template <class T>
   return FlatValuesOf(ValueOf(const_cast<T&>(section)));
 }
 
-// The value at a path; null: there is none.
+// Returns the value at a path; null if none is there.
 [[nodiscard]] const FlatValue* FindValue(const std::vector<FlatValue>& values,
                                          std::string_view path);
-// The text at a path; nullopt where there is no such value.
+// Returns the text at a path; nullopt if no value is there.
 [[nodiscard]] std::optional<std::string> FindText(const std::vector<FlatValue>& values,
                                                   std::string_view path);
 
 // A key whose values differ.
 struct Difference {
   std::string path;
-  std::optional<std::string> a;  // nullopt: there is no such key on that side
+  std::optional<std::string> a;  // nullopt if that side lacks the key
   std::optional<std::string> b;
 };
 
-// The paths whose texts differ: in a's order, then those that only b has.
+// Returns the paths whose texts differ, in a's order, then the paths that only b has.
 [[nodiscard]] std::vector<Difference> DifferencesOf(const std::vector<FlatValue>& a,
                                                     const std::vector<FlatValue>& b);
 

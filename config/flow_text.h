@@ -7,8 +7,8 @@
 
 namespace tpuest::config {
 
-// The node on one line, "[1, 2]", "{a: 1}", "abc", "\"1\"": strings are quoted where plain they
-// would be something else.
+// Returns the node on one line, "[1, 2]", "{a: 1}", "abc", "\"1\"": strings are quoted if they
+// would otherwise be read as another type.
 [[nodiscard]] std::string FlowText(const Node& node);
 
 }  // namespace tpuest::config

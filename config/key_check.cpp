@@ -1,4 +1,4 @@
-// Finds keys that a section does not have, and says where they might belong.
+// Finds unknown keys of a section, and suggests where they might belong.
 
 #include <fmt/format.h>
 
@@ -17,14 +17,14 @@ size_t CommonSteps(const std::vector<std::string>& a, const std::vector<std::str
   return common;
 }
 
-// The steps one must go up and down from one section to another.
+// Returns the number of steps up and down from one section to another.
 size_t Distance(const std::string& a, const std::string& b) {
   const std::vector<std::string> from = PathSteps(a);
   const std::vector<std::string> to = PathSteps(b);
   return from.size() + to.size() - 2 * CommonSteps(from, to);
 }
 
-// True for a key path that a section's pattern (OtherKey) is about.
+// Returns true if a key path matches a section's pattern (OtherKey).
 bool Fits(std::string_view pattern, const std::vector<std::string>& path) {
   const std::vector<std::string> steps = PathSteps(pattern);
   return std::equal(steps.begin(), steps.end(), path.begin(), path.end(),
@@ -43,7 +43,7 @@ std::vector<std::string> TypesWithKey(const Type& variant, std::string_view key)
   return names;
 }
 
-// "master: ''" and "evaluation_master: null" are what leaving them out is.
+// "master: ''" and "evaluation_master: null" mean the same as omitting the key.
 bool AsksForNothing(const Node& node) {
   return node.kind == Node::Kind::kNull || (node.kind == Node::Kind::kScalar && node.text.empty());
 }
@@ -55,7 +55,7 @@ std::string ColonHint(const Node& key) {
   const bool is_alone = key.kind == Node::Kind::kNull && colon != std::string::npos && colon > 0 &&
                         colon + 1 < key.key.size();
   if (!is_alone) return "";
-  return fmt::format("a space stands behind a colon: {}: {}", key.key.substr(0, colon),
+  return fmt::format("put a space after the colon: {}: {}", key.key.substr(0, colon),
                      key.key.substr(colon + 1));
 }
 
@@ -83,7 +83,7 @@ void TreeReader::CheckKeys(const Node& node, const Value& value, const std::vect
   const bool top = &node == &tree_.root;
   const std::string_view type_key = value.type->name.empty() ? "" : value.type->type_key;
   for (const Node& child : node.children) {
-    if (top && StartsWith(child.key, "x-")) continue;  // a home for anchors
+    if (top && StartsWith(child.key, "x-")) continue;  // holds anchors
     const bool known = std::any_of(members.begin(), members.end(),
                                    [&](const Member& member) { return member.name == child.key; });
     if (known) continue;
@@ -106,16 +106,17 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
   const std::string path = path_.empty() ? child.key : path_ + "." + child.key;
   if (other != nullptr && AsksForNothing(child)) return;
   if (other != nullptr && other->is_accepted) {
-    const std::string note = fmt::format("{} is left out: {}", path, other->answer);
+    const std::string note = fmt::format("{} is ignored: {}", path, other->answer);
     if (reported_.insert(note).second) notes_.push_back(note);
     return;
   }
   const std::string id = fmt::format("{}:{}:{} unknown key", child.key_place.file,
                                      child.key_place.line, child.key_place.column);
-  // An alias is read wherever it is used; its fault is one. A file with so many is no job.
+  // An alias is read wherever it is used, but its fault is reported once. A file with very many
+  // unknown keys is not a job.
   if (!reported_.insert(id).second) return;
   if (reported_.size() > kMostUnknownKeys) {
-    faults_.Add({"there are more unknown keys", "", "", child.key_place, child.key_width});
+    faults_.Add({"further unknown keys follow", "", "", child.key_place, child.key_width});
     return;
   }
   std::vector<std::string> keys;
@@ -146,8 +147,8 @@ void TreeReader::UnknownKey(const Node& child, const Value& section,
   faults_.Add({message, hint, path, child.key_place, child.key_width});
 }
 
-// A hint where else the job has a key of that name: next to this section, or anywhere; empty if
-// nowhere.
+// Returns a hint where else the job has a key of that name, next to this section or anywhere; empty
+// if nowhere.
 std::string TreeReader::ElsewhereHint(const std::string& key, bool near_only) {
   std::optional<std::string> best;
   size_t best_distance = 0;

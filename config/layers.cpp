@@ -18,21 +18,21 @@ namespace {
 
 constexpr std::string_view kBaseKey = "base";
 
-// Two sections of different types have no key in common that means the same.
+// Sections of different types have no keys of the same meaning.
 bool SameType(const Node& a, const Node& b) {
   const Node* const type_a = a.Find("type");
   const Node* const type_b = b.Find("type");
   return type_a == nullptr || type_b == nullptr || type_a->text == type_b->text;
 }
 
-// The keys that say which records a source reads, and those that say what is in them.
+// The keys that select a source's records, and the keys that describe their contents.
 constexpr std::array<std::string_view, 9> kRecords = {"filenames", "file_pattern", "file",
                                                       "arrays",    "directory",    "images",
                                                       "command",   "query",        "type"};
 constexpr std::array<std::string_view, 3> kContents = {"features", "parse_example",
                                                        "parse_sequence_example"};
 
-// Whether the source above reads other records than the one below.
+// Returns true if the source above reads other records than the source below.
 bool ReadsOthers(const Node& below, const Node& above) {
   return std::any_of(kRecords.begin(), kRecords.end(), [&](std::string_view key) {
     const Node* const upper = above.Find(key);
@@ -41,8 +41,8 @@ bool ReadsOthers(const Node& below, const Node& above) {
   });
 }
 
-// Whether the section above, an input or its source, is about other records than the one below, so
-// that features of the two are not to be mixed.
+// Returns true if the section above, an input or its source, reads other records than the section
+// below, so that their features must not be merged.
 bool IsOfOtherRecords(const Node& below, const Node& above) {
   const Node* const upper = above.Find("source");
   const Node* const lower = below.Find("source");
@@ -60,7 +60,7 @@ bool IsNamed(const Node& section, const OneOrNamed& of) {
                      [](const Node& child) { return child.kind == Node::Kind::kMap; });
 }
 
-// The section as one of several, under its name.
+// Turns the section into one of several, under its name.
 void MakeNamed(Node& section, const OneOrNamed& of) {
   Node one = section;
   const Node* const name = one.Find(of.name);
@@ -87,8 +87,8 @@ class LayerReader {
       : sources_(sources), faults_(faults), one_or_named_(one_or_named) {}
 
   Node Read(std::string_view text, const std::string& file, const Origin& origin) {
-    // Absolute, so that a file whose name is written in two ways is still found among its own
-    // bases.
+    // Absolute, so that a file that is a base of itself is found even if its name is written in two
+    // ways.
     open_.push_back(std::filesystem::absolute(file).lexically_normal().string());
     Node root = ParseYaml(text, file, origin, sources_, faults_);
     Node below;
@@ -105,11 +105,11 @@ class LayerReader {
   }
 
  private:
-  // Takes the key `base` out and gives the files that it names, the lowest first.
+  // Removes the key `base` and returns the files that it names, the lowest first.
   std::vector<Node> TakeBases(Node& root) {
     Node* const found = root.Find(kBaseKey);
     if (found == nullptr) return {};
-    // `base` is no key of a job: it is gone before the layers are merged.
+    // `base` is removed before the layers are merged.
     const Node base = std::move(*found);
     root.children.erase(root.children.begin() + (found - root.children.data()));
     if (base.kind == Node::Kind::kNull) return {};
@@ -133,12 +133,13 @@ class LayerReader {
     }
     const std::string file = PathBeside(from, base.text);
     if (++read_ > kMostBases) {
-      throw fail(fmt::format("more than {} base files", kMostBases),
-                 "a base that several files name is read for each of them");
+      throw fail(fmt::format("the job reads more than {} base files", kMostBases),
+                 "a base that several files name counts once for each of them");
     }
     const std::string full = std::filesystem::absolute(file).lexically_normal().string();
     if (std::find(open_.begin(), open_.end(), full) != open_.end()) {
-      throw fail(fmt::format("{} is among its own bases", file), "take one of the two out");
+      throw fail(fmt::format("{} is a base of itself", file),
+                 "remove `base` from one of the files");
     }
     std::string text;
     try {
@@ -153,7 +154,7 @@ class LayerReader {
   Faults& faults_;
   const std::span<const OneOrNamed> one_or_named_;
   static constexpr int kMostBases = 200;
-  int read_ = 0;                   // base files
+  int read_ = 0;                   // number of base files read
   std::vector<std::string> open_;  // files that are being read, the job's first
 };
 
@@ -187,7 +188,7 @@ Node Merged(Node below, Node above, std::span<const OneOrNamed> one_or_named) {
     }
     below.children.erase(below.children.begin() + (covered - below.children.data()));
   }
-  // The order of the file above stays, then comes what it does not name.
+  // The keys of the file above come first, in its order; keys only below follow.
   std::move(below.children.begin(), below.children.end(), std::back_inserter(above.children));
   return above;
 }
@@ -212,7 +213,7 @@ std::string ReadJobFile(const std::string& file) {
     const std::string hint =
         near ? fmt::format("did you mean '{}'?", folder.empty() ? *near : JoinPath(folder, *near))
              : "";
-    throw Error(Code::kUsage, fmt::format("there is no file '{}'", file), hint);
+    throw Error(Code::kUsage, fmt::format("the file '{}' does not exist", file), hint);
   }
   try {
     return ReadFile(file);

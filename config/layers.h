@@ -1,5 +1,6 @@
 #pragma once
-// A job as layers: base files, the job file over them, --set-file over it, KEY=VALUE last.
+// A job as layers: base files at the bottom, the job file over them, then --set-file, then
+// KEY=VALUE.
 
 #include <functional>
 #include <span>
@@ -15,20 +16,21 @@
 
 namespace tpuest::config {
 
-// Puts sections in the place of parts of the job that stand in other files: a model that Keras
-// saved. It runs before blocks are written out.
+// Replaces references to other files, such as a model that Keras saved, by sections. Runs before
+// blocks are expanded.
 using ImportSections = std::function<void(Tree& job, Sources& sources, Faults& faults)>;
 
-// A section that is either one, or several by name (eval_spec). Where a layer has the one and
-// another has several, the one stands beside them, under its own name or `default_name`.
+// A section that is either single, or several sections by name (eval_spec). If one layer has a
+// single section and another has several, the single one joins them under its own name or
+// `default_name`.
 struct OneOrNamed {
-  std::string_view key;   // of the section
-  std::string_view mark;  // a key that the one must have, and that no name is
-  std::string_view name;  // its key for a name; "" says that it has none
+  std::string_view key;   // key of the section
+  std::string_view mark;  // a key that a single section must have, and that is never a name
+  std::string_view name;  // its key for a name; "" if it has none
   std::string_view default_name;
 };
 
-// The layers above a job file, in this order, and where the models are that it may name.
+// The layers above a job file, in this order, and the lookup of the models that it may name.
 struct Layers {
   std::vector<std::string> set_files;
   std::vector<Override> overrides;
@@ -38,19 +40,19 @@ struct Layers {
   std::span<const OneOrNamed> one_or_named = {};
 };
 
-// Puts `above` over `below`: a map's keys one by one, everything else whole. A section whose
-// `type:` is another takes none of the keys below it. What was covered is kept in Node::earlier.
+// Merges `above` over `below`: maps key by key, everything else as a whole. A section of a
+// different `type:` keeps none of the keys below it. Overridden values are kept in Node::earlier.
 [[nodiscard]] Node Merged(Node below, Node above, std::span<const OneOrNamed> one_or_named = {});
 
-// The tree of a file and of what its `base:` names, a file or a list of them beside it, which is
-// taken out: the first is the lowest, each may have its own. Throws Error kUsage for a file that is
-// not there, that is among its own bases, or that cannot be read at all; other faults are added.
+// Returns the tree of a file merged over its bases: `base:` names a file or a list of files
+// relative to the file, the lowest first, and is removed; bases may have bases. Throws Error kUsage
+// for a file that does not exist, that is a base of itself, or that cannot be parsed; adds other
+// faults.
 [[nodiscard]] Node ReadLayers(std::string_view text, const std::string& file, const Origin& origin,
                               Sources& sources, Faults& faults,
                               std::span<const OneOrNamed> one_or_named = {});
 
-// The file's text. Throws Error kUsage, which names the nearest file name if there is none of this
-// name.
+// Returns the file's text. Throws Error kUsage for a missing file, with the nearest file name.
 [[nodiscard]] std::string ReadJobFile(const std::string& file);
 
 }  // namespace tpuest::config

@@ -155,10 +155,10 @@ class OverrideKeys {
     constexpr size_t kShown = 8;
     const size_t more = fitting.size() - std::min(fitting.size(), kShown);
     fitting.resize(fitting.size() - more);
-    throw OverrideFault(
-        place, place.column, width,
-        fmt::format("'{}' stands for more than one key; write one of them", key),
-        "one of " + Join(fitting, ", ") + (more > 0 ? fmt::format(" and {} more", more) : ""));
+    throw OverrideFault(place, place.column, width,
+                        fmt::format("'{}' matches more than one key", key),
+                        "write one of " + Join(fitting, ", ") +
+                            (more > 0 ? fmt::format(" and {} more", more) : ""));
   }
 
  private:
@@ -245,7 +245,7 @@ Node ReadOverrideValue(const Override& override, size_t start, const Place& plac
   if (!strings && text.find_first_not_of(" \t\r\n") == std::string::npos) {
     throw OverrideFault(place, 1, static_cast<int>(start),
                         fmt::format("'{}': the value is missing", override.text.substr(0, start)),
-                        "KEY=null says null, ~KEY goes back to the default");
+                        "KEY=null sets null, ~KEY restores the default");
   }
   const bool quoted = text.starts_with('"') || text.starts_with('\'');
   if (!strings || quoted || text == "null" || text == "~") {
@@ -273,7 +273,7 @@ class Overrider {
     if (!parts) {
       throw OverrideFault(place, 1, static_cast<int>(override.text.size()),
                           fmt::format("expected KEY=VALUE, found '{}'", override.text),
-                          "KEY+=ITEM adds to a list, ~KEY goes back to the default");
+                          "KEY+=ITEM appends to a list, ~KEY restores the default");
     }
     Place at = place;
     at.column = static_cast<int>(parts->key_at) + 1;
@@ -291,7 +291,7 @@ class Overrider {
     types = StepInto(types, "0");
     if (types.empty()) {
       throw OverrideFault(at, at.column, static_cast<int>(parts->key.size()),
-                          fmt::format("'{}' is no list", path),
+                          fmt::format("'{}' is not a list", path),
                           fmt::format("{}=VALUE", parts->key));
     }
     Append(steps, parts->key, at, ReadOverrideValue(override, parts->value_at, place, types));

@@ -37,21 +37,21 @@ std::string UnquoteHint(const std::string& text) {
   return fmt::format("did you mean {} without quotes?", text);
 }
 
-// The keys of paths that are not resolved against the job's folder: where a run writes, and
-// checkpoints.
+// Keys of paths that are not resolved against the job's folder: outputs of a run, and checkpoints.
 constexpr std::array kPathKeys = {"cache",      "checkpoint_path", "ckpt_to_initialize_from",
                                   "eval_dir",   "export_dir_base", "mirror",
                                   "model_dir",  "output_dir",      "path",
                                   "token_file", "warm_start_from"};
 
-// Whether the key at the end of a schema path takes a path.
+// Returns true if the key at the end of a schema path takes a path.
 bool IsPathKey(std::string_view schema_path, const Field& field) {
   if (field.input_path) return true;
   const std::string_view name = schema_path.substr(schema_path.rfind('.') + 1);
   return std::find(kPathKeys.begin(), kPathKeys.end(), name) != kPathKeys.end();
 }
 
-// Inputs stand beside the file that names them; the command line's are the caller's own.
+// Input paths are relative to the file that names them; on the command line, to the working
+// directory.
 std::string ResolvedInput(const std::string& text, const Node& node) {
   const bool from_file =
       node.origin.kind == Origin::Kind::kJobFile || node.origin.kind == Origin::Kind::kBaseFile;
@@ -59,12 +59,12 @@ std::string ResolvedInput(const std::string& text, const Node& node) {
   return PathBeside(node.place.file, text);
 }
 
-// The way out of a text that is no number: in a key of seconds 10m may be meant as 600.
+// Returns the hint for a text that is not a number: in a key of seconds, 10m may mean 600.
 std::string NoNumberHint(std::string_view key, const std::string& text) {
   const std::optional<Period> period = ParsePeriod(text);
   const bool is_time = period && period->unit == Period::Unit::kSeconds;
   if (!is_time || !key.ends_with("_secs")) return NumberHint(text);
-  return fmt::format("the key is in seconds: {}", NumberText(period->value));
+  return fmt::format("this key is in seconds: {}", NumberText(period->value));
 }
 
 bool MayBeLeftEmpty(const Node& node, const Value& value, const Field& field) {
@@ -102,8 +102,9 @@ TreeReader::Step::~Step() {
 
 void TreeReader::ReadRoot() {
   if (tree_.root.kind != Node::Kind::kMap) {
-    Report(tree_.root, fmt::format("a job is a section of keys, found {}", Described(tree_.root)),
-           "it starts with 'version: 1'");
+    Report(tree_.root,
+           fmt::format("expected a job, a section of keys; found {}", Described(tree_.root)),
+           "a job begins with 'version: 1'");
     return;
   }
   ReadSection(tree_.root, root_, nullptr);
@@ -126,7 +127,7 @@ void TreeReader::Mistyped(const Node& node, std::string_view expected, std::stri
   if (node.kind == Node::Kind::kScalar) {
     const Substituted substituted = Substitute(tree_, node.text);
     if (substituted.changed && !substituted.fault) {
-      found = fmt::format("'{}', which {} stands for", substituted.text, node.text);
+      found = fmt::format("'{}', the value of {}", substituted.text, node.text);
     }
   }
   Report(node, fmt::format("expected {}, found {}", expected, found), std::move(hint));
@@ -202,7 +203,7 @@ void TreeReader::StoreInteger(const Node& node, const ScalarText& scalar, const 
   Mistyped(node, fmt::format("an integer from {} to {}", value.type->min, value.type->max), "");
 }
 
-// Stores a count of steps that is no integer.
+// Stores a count of steps that is not an integer.
 void TreeReader::StoreEpochs(const Node& node, const ScalarText& scalar, const Value& value) {
   std::string hint = NumberHint(scalar.text);
   const std::optional<Period> period = ParsePeriod(scalar.text);
@@ -210,7 +211,7 @@ void TreeReader::StoreEpochs(const Node& node, const ScalarText& scalar, const V
     if (period->unit == Period::Unit::kEpochs && period->value > 0) {
       return value.type->set_epochs(value.at, period->value);
     }
-    if (period->unit == Period::Unit::kSeconds) hint = "time has keys of its own, in seconds";
+    if (period->unit == Period::Unit::kSeconds) hint = "use the key for seconds instead";
   }
   Mistyped(node, TypeText(*value.type, {}), hint);
 }
@@ -222,7 +223,7 @@ void TreeReader::StoreNumber(const Node& node, const ScalarText& scalar, const V
   *static_cast<double*>(value.at) = *number;
 }
 
-// Stores a period: "60s" is one in quotes, too; "60" in quotes is a string.
+// Stores a period: quoted "60s" is also a period; quoted "60" is a string.
 void TreeReader::StorePeriod(const Node& node, const ScalarText& scalar, const Value& value) {
   const std::string number_hint = NumberHint(scalar.text);
   const std::optional<Period> period = ParsePeriod(scalar.text);
@@ -251,7 +252,7 @@ void TreeReader::StoreString(const Node& node, const ScalarText& scalar, const V
     }
   }
   if (value.type->formula) {
-    // The text stands as it is, behind its quote if it has one, unless something was put in.
+    // The text is at the node's place, after an opening quote, unless a variable was substituted.
     const bool verbatim = scalar.text == node.text && scalar.text.find('\n') == std::string::npos;
     Formula& formula = *static_cast<Formula*>(value.at);
     formula.place = ValueSpan(node).place;
@@ -267,7 +268,7 @@ void TreeReader::StoreRaw(const Node& node, const Value& value) {
 }
 
 void TreeReader::ReadOptional(const Node& node, const Value& value, const Field& field) {
-  // A variable may stand for null: ${STEPS:-null}.
+  // The value of a variable may be null: ${STEPS:-null}.
   const bool null_text = node.kind == Node::Kind::kScalar &&
                          node.text.find("${") != std::string::npos && TextOf(node).text == "null";
   if (node.kind == Node::Kind::kNull || null_text) return value.type->clear(value.at);
@@ -290,10 +291,10 @@ void TreeReader::ReadList(const Node& node, const Value& value, const Field& fie
 }
 
 void TreeReader::ReadMap(const Node& node, const Value& value, const Field& field) {
-  // `params:` with nothing below it is as good as no `params:`.
+  // An empty `params:` means the same as no `params:`.
   if (node.kind == Node::Kind::kNull && node.width == 0) return;
   if (node.kind != Node::Kind::kMap) {
-    return Mistyped(node, TypeText(*value.type, field), "write {} for an empty one");
+    return Mistyped(node, TypeText(*value.type, field), "write {} for an empty section");
   }
   value.type->clear(value.at);
   for (const Node& child : node.children) {

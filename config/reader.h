@@ -1,12 +1,12 @@
 #pragma once
-// Reads the tree into structs: strict, with every fault at once.
+// Reads the tree into structs: strictly, reporting all faults at once.
 //
-// Numbers: `010` is refused, `1e4` is an integer where one is asked for, `1/255` is a number where
-// one is asked for, `.inf` and `.nan` are numbers, true and false the only booleans, and a quoted
-// number is a string. ${VAR}, ${VAR:-x}, ${params.NAME} and ${name} (a scalar at the top level) are
-// put in where a value is read, and what holds one is read as if it had been written plainly; `$${`
-// stands for `${`. Values of Field.input_path are resolved against the folder of the file they
-// stand in; what the command line gave is left as it is.
+// Numbers: `010` is refused; `1e4` is an integer and `1/255` a number for keys of these types;
+// `.inf` and `.nan` are numbers; true and false are the only booleans; a quoted number is a string.
+// ${VAR}, ${VAR:-x}, ${params.NAME} and ${name} (a scalar at the top level) are substituted when a
+// value is read, and the result is read as if it were written without quotes; `$${` means a literal
+// `${`. Values of Field.input_path are resolved against the folder of their file; paths from the
+// command line stay unchanged.
 
 #include <string>
 #include <vector>
@@ -17,9 +17,9 @@
 
 namespace tpuest::config {
 
-// Fills the section from the tree; what the tree does not name keeps its value. Faults carry
-// place, width and key path and are added in the order of the lines; the value is of no use if
-// there are any. Returns a note for each key of tree.others that was left out.
+// Fills the section from the tree; members that the tree does not name keep their values. Adds
+// faults with place, width and key path in the order of the lines; after a fault the value must not
+// be used. Returns a note for each ignored key of tree.others.
 std::vector<std::string> ReadInto(const Tree& tree, const Value& section, Faults& faults);
 
 template <class T>

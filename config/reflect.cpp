@@ -25,7 +25,7 @@ std::vector<Item> ItemsOf(const Value& container) {
 
 const std::vector<TypeMember>& TypeMembersOf(const Type& section) {
   static std::mutex adding;
-  static std::map<const Type*, std::vector<TypeMember>> all;  // an entry stays where it is
+  static std::map<const Type*, std::vector<TypeMember>> all;  // addresses of entries stay valid
   const std::lock_guard lock(adding);
   const auto found = all.find(&section);
   if (found != all.end()) return found->second;

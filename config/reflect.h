@@ -45,11 +45,11 @@ struct Item {
   Value value;
 };
 
-// A value on its own, owned. Neither std::shared_ptr nor std::visit below: both cost a compiler
-// much, and are instantiated for every option there is.
+// Owns a single value. This file uses neither std::shared_ptr nor std::visit: both compile slowly,
+// and would be instantiated for every option.
 using Fresh = std::unique_ptr<void, void (*)(void*)>;
 
-// The operations on values of one C++ type. Functions that its kind does not have are null.
+// The operations on values of one C++ type. Functions that do not apply to its kind are null.
 struct Type {
   enum class Kind {
     kBool,
@@ -65,7 +65,7 @@ struct Type {
     kVariant
   };
   Kind kind = Kind::kBool;
-  Fresh (*make)() = nullptr;  // a fresh value
+  Fresh (*make)() = nullptr;  // a new value
 
   // kInteger: set_integer is false if the number does not fit; min and max are the range for the
   // message. set_epochs is a StepCount's.
@@ -78,7 +78,7 @@ struct Type {
   // kOptional, kList, kMap have items.
   const Type* item = nullptr;
   void (*clear)(void*) = nullptr;
-  void* (*append)(void*, const std::string& key) = nullptr;  // a fresh item; moves earlier ones
+  void* (*append)(void*, const std::string& key) = nullptr;  // a new item; may move earlier items
   void (*items)(void*, std::vector<Item>&) = nullptr;
   // kOptional: a Given's; null: an absent value is null.
   bool (*is_given)(const void*) = nullptr;
@@ -98,7 +98,7 @@ struct Type {
   std::span<const Type* const> alternatives;
   size_t (*index)(const void*) = nullptr;
   void* (*chosen)(void*) = nullptr;          // the value of the alternative held
-  void* (*choose)(void*, size_t) = nullptr;  // puts a fresh value of that alternative
+  void* (*choose)(void*, size_t) = nullptr;  // replaces the value by a new one of that alternative
 };
 
 namespace reflect {
@@ -121,7 +121,7 @@ template <class T>
 struct IsMap : std::false_type {};
 template <class T>
 struct IsMap<std::map<std::string, T>> : std::true_type {};
-// The std::variant that a type is, or, as OneOf (core/base/one_of.h) does, inherits from.
+// The std::variant that a type is or inherits from, as OneOf (core/base/one_of.h) does.
 template <class... T>
 std::variant<T...>* VariantIn(std::variant<T...>* variant);
 template <class T>
@@ -137,14 +137,14 @@ consteval Type MakeType();
 template <class T>
 inline constexpr Type kTypeOf = reflect::MakeType<T>();
 
-// The same as a function. A type that costs the compiler much is made in one source, which
-// instantiates this explicitly; all others see `extern template`.
+// The same as a function. A type that compiles slowly is instantiated explicitly in one source; all
+// others see `extern template`.
 template <class T>
 [[nodiscard]] const Type* TypeOf() {
   return &kTypeOf<T>;
 }
 
-// The value is only looked at where the caller promises so; Visit is not const.
+// Casts away const, because Visit is not const; callers only read the value.
 template <class T>
 [[nodiscard]] Value ValueOf(T& value) {
   return {TypeOf<T>(), &value};
@@ -157,18 +157,18 @@ template <class T>
 [[nodiscard]] std::vector<Member> MembersOf(const Value& section);
 [[nodiscard]] std::vector<Item> ItemsOf(const Value& container);
 
-// A member of a section's type: what every value of it has.
+// A member of a section's type, common to all its values.
 struct TypeMember {
   std::string_view name;
   const Type* type = nullptr;
 };
-// The members of a section's type, in the order of its Visit. They are constants, made once, from a
-// value of their own.
+// The members of a section's type, in the order of its Visit. They are constants, created once from
+// a separate value.
 [[nodiscard]] const std::vector<TypeMember>& TypeMembersOf(const Type& section);
 
 namespace reflect {
 
-// The one visitor: writes down what Visit names.
+// The only visitor: records the members that Visit names.
 class Lister {
  public:
   explicit Lister(std::vector<Member>& members) : members_(members) {}

@@ -49,8 +49,8 @@ std::optional<int> TakeExponent(std::string_view& text) {
   return negative ? -value : value;
 }
 
-// Parses decimal numbers as YAML's core schema has them, less leading zeros: "010" is 8 to YAML 1.1
-// and 10 to YAML 1.2, so it is neither.
+// Parses decimal numbers of YAML's core schema, without leading zeros: "010" is 8 in YAML 1.1 and
+// 10 in YAML 1.2, so it is refused.
 std::optional<Decimal> ParseDecimal(std::string_view text) {
   Decimal number;
   number.negative = TakeSign(text);
@@ -97,7 +97,7 @@ std::optional<uint64_t> Scaled(std::string digits, int exponent) {
   return value;
 }
 
-// Parses "0x1f" and "0o17", as YAML 1.2 has them: without a sign.
+// Parses "0x1f" and "0o17" without a sign, as in YAML 1.2.
 std::optional<Integer> ParseBased(std::string_view text) {
   const int base = text.starts_with("0x") ? 16 : text.starts_with("0o") ? 8 : 0;
   if (base == 0) return std::nullopt;
@@ -197,7 +197,7 @@ std::string NumberHint(std::string_view text) {
   if (bare != text && ParseNumber(bare)) return fmt::format("did you mean '{}'?", bare);
   const std::optional<Decimal> number = ParseDecimal(text);
   const bool whole = number && !number->has_point && !number->exponent;
-  return whole && !ParseInteger(text) ? "it does not fit 64 bits" : "";
+  return whole && !ParseInteger(text) ? "the number does not fit in 64 bits" : "";
 }
 
 std::string BoolHint(std::string_view text) {
@@ -220,7 +220,7 @@ std::string StringText(std::string_view text) {
   const auto plain = [](char c) {
     return IsLetter(c) || IsDigit(c) || std::string_view("_./-+*@= ").find(c) != std::string::npos;
   };
-  // Fewer characters are harmless at the start than inside.
+  // Fewer characters are allowed at the start than inside.
   const bool starts = !text.empty() && (IsLetter(text[0]) || IsDigit(text[0]) || text[0] == '_' ||
                                         text[0] == '/' || text[0] == '.');
   const bool safe = starts && text.back() != ' ' && std::all_of(text.begin(), text.end(), plain) &&

@@ -1,6 +1,6 @@
 #pragma once
-// Says what a plain YAML scalar means here, and writes strings that stay strings. The rules are
-// those of YAML 1.2's core schema, but for leading zeros and rationals.
+// Interprets plain YAML scalars, and writes strings that are read back as strings. The rules are
+// those of YAML 1.2's core schema, except for leading zeros and rationals.
 
 #include <cstdint>
 #include <optional>
@@ -22,15 +22,15 @@ struct Integer {
 // "010", "inf", "1e999".
 [[nodiscard]] std::optional<double> ParseNumber(std::string_view text);
 
-// The way out for a text that is nearly a number or a boolean; empty if there is none to name.
+// Return a hint for a text that is nearly a number or a boolean; empty if none applies.
 [[nodiscard]] std::string NumberHint(std::string_view text);
 [[nodiscard]] std::string BoolHint(std::string_view text);
 
 // True for "", "~", "null", "Null", "NULL".
 [[nodiscard]] bool IsNullText(std::string_view text);
 
-// The string as YAML, in flow or block context: plain where no reader of YAML 1.1 or 1.2 takes it
-// for anything else, in double quotes otherwise.
+// Returns the string as YAML for flow or block context: plain if every reader of YAML 1.1 and 1.2
+// reads it as that string, otherwise in double quotes.
 [[nodiscard]] std::string StringText(std::string_view text);
 [[nodiscard]] std::string QuotedText(std::string_view text);
 

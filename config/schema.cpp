@@ -30,7 +30,7 @@ bool HoldsSections(const Type& type) {
                      [](const Type* alternative) { return HoldsSections(*alternative); });
 }
 
-// The names of a variant's structs: the words of `type:`.
+// Returns the names of a variant's structs: the words of `type:`.
 std::vector<std::string> NamedTypes(const Type& type) {
   std::vector<std::string> names;
   for (const Type* const alternative : WithoutOptional(type).alternatives) {
@@ -42,7 +42,7 @@ std::vector<std::string> NamedTypes(const Type& type) {
 class SchemaLister {
  public:
   void Section(const Value& section, const std::string& path, std::string_view of_type) {
-    // A struct that holds itself would have no end.
+    // A struct that contains itself would recurse without end.
     if (std::find(open_.begin(), open_.end(), section.type) != open_.end()) return;
     open_.push_back(section.type);
     for (const Member& member : MembersOf(section)) Key(member, path, of_type);
@@ -63,7 +63,7 @@ class SchemaLister {
     changes_bits_ = section_does;
   }
 
-  // Lists the keys below a value; `at` null: a fresh one's.
+  // Lists the keys below a value; null `at` means a new value.
   void Inside(const Type& type, void* at, const std::string& path) {
     switch (type.kind) {
       case Kind::kOptional:
@@ -86,10 +86,10 @@ class SchemaLister {
 
   std::vector<SchemaKey> keys_;
   std::vector<const Type*> open_;
-  bool changes_bits_ = true;  // of the key that is walked
+  bool changes_bits_ = true;  // of the current key
 };
 
-// Finds the sections that have one key, without a step into what has it nowhere below.
+// Finds the sections that have a key, without descending into types that lack it.
 class KeyFinder {
  public:
   explicit KeyFinder(std::string_view key) : key_(key) {}
@@ -102,7 +102,7 @@ class KeyFinder {
   }
 
  private:
-  // What stands right inside a type: an item, alternatives, members.
+  // The types directly inside a type: its item, alternatives or members.
   struct Inner {
     std::vector<const Type*> types;
     bool leads = false;  // to the key
@@ -123,7 +123,7 @@ class KeyFinder {
     for (const Type* const next : inner.types) Gather(*next);
   }
 
-  // A type leads to the key where one inside it does.
+  // A type leads to the key if a type inside it does.
   void Mark() {
     for (bool changed = true; changed;) {
       changed = false;
@@ -172,8 +172,8 @@ class KeyFinder {
   std::vector<std::string> found_;
 };
 
-// Lists the paths of one job: walks defaults and tree together, the tree deciding where there are
-// names, items and types to choose from.
+// Lists the paths of one job: walks defaults and tree together; the tree decides names, list items
+// and types.
 class PathLister {
  public:
   void Inside(const Type& type, void* at, const Node* node, const std::string& path) {
@@ -197,8 +197,8 @@ class PathLister {
 
  private:
   void Section(const Type& type, void* at, const Node* node, const std::string& path) {
-    // A struct that holds itself has no end where there is no node; with one the job's text is the
-    // end.
+    // Without a node, a struct that contains itself would recurse without end; with a node, the
+    // job's text ends it.
     if (node == nullptr && std::find(open_.begin(), open_.end(), &type) != open_.end()) return;
     open_.push_back(&type);
     const Fresh fresh = at == nullptr ? type.make() : Fresh(nullptr, nullptr);
@@ -227,7 +227,7 @@ class PathLister {
     }
   }
 
-  // Lists only what the job chose, or else the default.
+  // Lists only the type that the job chose, otherwise the default.
   void Alternatives(const Type& variant, void* at, const Node* node, const std::string& path) {
     if (node == nullptr) {
       if (at == nullptr) return;
@@ -242,7 +242,7 @@ class PathLister {
   std::vector<const Type*> open_;
 };
 
-// The parts as a sentence has them: "a, b or c".
+// Returns the parts as in a sentence: "a, b or c".
 std::string Alternatives(const std::vector<std::string>& parts) {
   const std::vector<std::string> first(parts.begin(), parts.end() - 1);
   return first.empty() ? parts.back() : fmt::format("{} or {}", Join(first, ", "), parts.back());
@@ -342,7 +342,7 @@ std::string TypeText(const Type& type, const Field& field) {
   if (field.values.empty()) return "a string";
   std::vector<std::string> words;
   for (const std::string_view word : field.values) words.push_back(fmt::format("'{}'", word));
-  return words.size() == 1 ? words.front() : "one of " + Join(words, ", ");
+  return words.size() == 1 ? words.front() : "write one of " + Join(words, ", ");
 }
 
 }  // namespace tpuest::config

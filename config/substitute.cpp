@@ -13,8 +13,8 @@
 namespace tpuest::config {
 namespace {
 
-// The depth of variables that name variables: enough for any job, few enough for a loop to be told
-// from one. The bytes bound what variables of variables can grow to.
+// Maximum depth of variables that refer to variables: enough for any job, and small enough to
+// detect a cycle. The bytes limit the growth of nested variables.
 constexpr int kMaxReferences = 16;
 constexpr size_t kMaxBytes = 1 << 20;
 
@@ -38,7 +38,7 @@ class Expander {
   explicit Expander(const Tree& tree) : tree_(tree) {}
 
   std::string Expand(std::string_view text, int depth) {
-    if (depth > kMaxReferences) throw Problem{"its variables name each other in a circle", ""};
+    if (depth > kMaxReferences) throw Problem{"its variables refer to each other in a cycle", ""};
     std::string result;
     for (size_t at = 0; at < text.size();) {
       const std::string_view rest = text.substr(at);
@@ -48,7 +48,7 @@ class Expander {
       } else if (rest.starts_with("${")) {
         const size_t close = ClosingBrace(text, at + 1);
         if (close == std::string_view::npos) {
-          throw Problem{"'${' without its '}'", "write $${ for a plain ${"};
+          throw Problem{"'${' lacks its '}'", "write $${ for a literal ${"};
         }
         result += Lookup(text.substr(at + 2, close - at - 2), depth);
         changed_ = true;
@@ -56,9 +56,9 @@ class Expander {
       } else {
         result += text[at++];
       }
-      // The work is bounded as well as the text: a variable may expand to nothing, many times over.
+      // Limits the work as well as the text: a variable may expand to nothing many times.
       if ((bytes_ += 1) > kMaxBytes || result.size() > kMaxBytes) {
-        throw Problem{"its variables make a text of more than 1 MiB", ""};
+        throw Problem{"its variables expand to more than 1 MiB", ""};
       }
     }
     return result;
@@ -71,7 +71,7 @@ class Expander {
     const size_t split = inside.find(":-");
     const std::string name(inside.substr(0, split));
     std::optional<std::string> value = Find(name, depth);
-    // ":-" stands in for an empty value too, as in a shell.
+    // ":-" also replaces an empty value, as in a shell.
     if (split != std::string_view::npos && (!value || value->empty())) {
       return Expand(inside.substr(split + 2), depth + 1);
     }
@@ -88,7 +88,7 @@ class Expander {
     }
     if (node != nullptr && node->kind == Node::Kind::kScalar) return Expand(node->text, depth + 1);
     if (node != nullptr && node->kind != Node::Kind::kNull) {
-      throw Problem{fmt::format("'{}' is not a single value", name), ""};
+      throw Problem{fmt::format("'{}' is not a scalar", name), ""};
     }
     const auto given = tree_.names.find(name);
     if (given != tree_.names.end()) return given->second;

@@ -14,7 +14,7 @@
 namespace tpuest::config {
 namespace {
 
-// A list index in front of a path and the bytes it takes: "[1].type", "1.type".
+// A list index at the start of a path, and its number of bytes: "[1].type", "1.type".
 struct Index {
   size_t value = 0;
   size_t bytes = 0;
@@ -45,10 +45,10 @@ std::optional<std::string_view> After(std::string_view path, size_t bytes) {
 
 struct Found {
   const Node* node = nullptr;
-  std::string_view rest;  // what does not stand in the tree
+  std::string_view rest;  // the part that is not in the tree
 };
 
-// The node at the longest part of the path that stands in the tree.
+// Returns the node at the longest part of the path that is in the tree.
 Found Descend(const Node& node, std::string_view path) {
   Found best{&node, path};
   if (path.empty()) return best;
@@ -58,7 +58,7 @@ Found Descend(const Node& node, std::string_view path) {
     const std::optional<std::string_view> rest = After(path, index->bytes);
     return rest ? Descend(node.children[index->value], *rest) : best;
   }
-  // A key may hold dots, so every child that the path starts with is tried.
+  // A key may contain dots, so every child whose key starts the path is tried.
   for (const Node& child : node.children) {
     if (child.key.empty() || !path.starts_with(child.key)) continue;
     const std::optional<std::string_view> rest = After(path, child.key.size());
@@ -75,7 +75,7 @@ Span SpanOf(const Node& node) {
   return {node.key_place, node.key_width};
 }
 
-// True for a "file" of arguments: those come after files.
+// Returns true for a "file" of arguments, which sort after files.
 bool IsArgument(const std::string& file) { return file == kCommandLine || file.starts_with("--"); }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
-// The walk behind ReadInto: tree and struct side by side, with the key path of where it is. Seen
-// only by reader.cpp, variant_reader.cpp and key_check.cpp.
+// Implements ReadInto: walks tree and struct together, tracking the key path. Included only by
+// reader.cpp, variant_reader.cpp and key_check.cpp.
 
 #include <set>
 #include <string>
@@ -16,14 +16,14 @@
 
 namespace tpuest::config {
 
-// A scalar with its variables put in.
+// A scalar with its variables substituted.
 struct ScalarText {
   std::string text;
   bool plain = true;  // not a quoted string
   bool valid = true;  // false: a fault was reported
 };
 
-// Reads one tree into one struct. A fault is noted and the walk goes on with the next value.
+// Reads one tree into one struct. After a fault it continues with the next value.
 class TreeReader {
  public:
   TreeReader(const Tree& tree, const Value& root) : tree_(tree), root_(root) {}
@@ -81,7 +81,8 @@ class TreeReader {
   void UnknownType(const Node& node, const std::string& text, const Type& variant);
   void ReadAlternative(const Node& node, const Value& value, size_t alternative,
                        const Field& field);
-  // The first of the alternatives that takes the node without a fault, else the first of all.
+  // Reads the first alternative that accepts the node without a fault, otherwise the first
+  // alternative.
   void ReadFirstThatFits(const Node& node, const Value& value,
                          const std::vector<size_t>& alternatives, const Field& field);
 
@@ -99,18 +100,19 @@ class TreeReader {
   Value root_;
   Faults faults_;
   std::vector<std::string> notes_;
-  std::set<std::string> reported_;  // places and messages: an alias is read wherever it is used
-  std::string path_;                // "model.layers[1]"
-  std::string schema_path_;         // "model.layers[]", as SchemaKey::path has it
+  std::set<std::string>
+      reported_;             // places and messages, because an alias is read wherever it is used
+  std::string path_;         // "model.layers[1]"
+  std::string schema_path_;  // "model.layers[]", as SchemaKey::path has it
 };
 
 // A hint: "did you mean 'x'?" or "one of 'x', 'y'".
 [[nodiscard]] std::string ChoiceHint(const std::string& word,
                                      const std::vector<std::string>& words);
-// A hint for what YAML takes for a key alone, as in {type:Adam}: "a space stands behind a colon:
+// Returns a hint for a key that lacks a space, as in {type:Adam}: "put a space after the colon:
 // type: Adam"; empty for other keys.
 [[nodiscard]] std::string ColonHint(const Node& key);
-// The span that faults about a node point at: its key if the value has no text.
+// Returns the span that faults of a node point at: its key if the value has no text.
 [[nodiscard]] Span ValueSpan(const Node& node);
 
 }  // namespace tpuest::config

@@ -1,5 +1,5 @@
 #pragma once
-// Tells which of a variant's types a node stands for, from the YAML alone, before it is read.
+// Finds which of a variant's types a node is, from the YAML only, before it is read.
 
 #include <string>
 #include <string_view>
@@ -19,14 +19,15 @@ namespace tpuest::config {
 // The kTypes of the structs, in the order of the alternatives.
 [[nodiscard]] std::vector<std::string> TypeNames(const Type& variant);
 
-// The key that tells the structs apart; empty if none has a kType.
+// Returns the key that distinguishes the structs; empty if none has a kType.
 [[nodiscard]] std::string_view TypeKey(const Type& variant);
 
-// The alternatives for a map without a type key: the structs without a kType, or the maps. All
-// values maps and no key of such a struct: the maps.
+// Returns the alternatives for a map without a type key: the structs without a kType, or the maps.
+// A node whose values are all maps, and that has no key of such a struct, is a map.
 [[nodiscard]] std::vector<size_t> UntypedAlternatives(const Type& variant, const Node& node);
 
-// The alternatives that hold keys which the node can be read as; empty if it names an unknown type.
+// Returns the alternatives with keys that the node can be read as; empty if it names an unknown
+// type.
 [[nodiscard]] std::vector<size_t> AlternativesFor(const Type& variant, const Node& node);
 
 }  // namespace tpuest::config

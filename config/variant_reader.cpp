@@ -1,4 +1,4 @@
-// Reads a value of one of several types: which one follows from the YAML, before it is read.
+// Reads a value of one of several types; the YAML decides the type before the value is read.
 
 #include <fmt/format.h>
 
@@ -21,8 +21,8 @@ bool TakesNumbers(const Type& variant) {
          !AlternativesOf(variant, Kind::kPeriod).empty();
 }
 
-// True for a text that is meant as a formula where numbers and names of types stand beside one: it
-// names something, and is not a word alone.
+// Returns true for a text that is meant as a formula, among numbers and names of types: it contains
+// a name, but is not just a word.
 bool LooksLikeFormula(std::string_view text) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   const auto in_word = [](char c) {
@@ -32,7 +32,8 @@ bool LooksLikeFormula(std::string_view text) {
          !std::all_of(text.begin(), text.end(), in_word) && NumberHint(text).empty();
 }
 
-// The alternative for a plain scalar, by the kind of its value; the variant's size if none.
+// Returns the alternative for a plain scalar by the kind of its value; the variant's size if none
+// fits.
 size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
   const auto fits = [&](const Type& type) {
     const std::string& text = scalar.text;
@@ -57,7 +58,7 @@ size_t ScalarAlternative(const Type& variant, const ScalarText& scalar) {
       if (fits(*variant.alternatives[i])) return i;
     }
   }
-  // An integer written as "1e4" is one where the only numbers are integers.
+  // "1e4" is an integer if the variant's only numbers are integers.
   const std::vector<size_t> integers = AlternativesOf(variant, Kind::kInteger);
   if (!integers.empty() && scalar.plain && ParseInteger(scalar.text)) return integers.front();
   const size_t named = NamedAlternative(variant, scalar.text);
@@ -100,7 +101,8 @@ void TreeReader::ReadVariantScalar(const Node& node, const Value& value, const F
   if (alternative < variant.alternatives.size()) {
     if (!variant.alternatives[alternative]->name.empty())
       return ReadBareType(node, value, alternative);
-    // A word that the string does not allow is judged by all that the variant does.
+    // For a word that the string does not allow, the message lists everything that the variant
+    // allows.
     const bool word =
         variant.alternatives[alternative]->kind == Kind::kString && !field.values.empty() &&
         !IsTypedText(scalar.text) &&
@@ -173,7 +175,7 @@ void TreeReader::ReadBareType(const Node& node, const Value& value, size_t alter
 void TreeReader::ReadFirstThatFits(const Node& node, const Value& value,
                                    const std::vector<size_t>& alternatives, const Field& field) {
   for (const size_t alternative : alternatives) {
-    // Tried without a trace: a fault of a type that does not fit is no fault of the job.
+    // Faults of alternatives that do not fit are discarded: they are not faults of the job.
     if (alternatives.size() == 1) break;
     Faults kept = std::exchange(faults_, {});
     std::set<std::string> reported = reported_;

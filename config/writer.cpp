@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Type::Kind;
 
-// Comments stand from here on, where the value leaves room.
+// Comments start at this column, if the value leaves room.
 constexpr size_t kCommentColumn = 40;
 
 struct Line {
@@ -23,7 +23,7 @@ struct Line {
   std::string comment;
 };
 
-// Says how a value must be written to be read as the same alternative of its variant.
+// How a value must be written to be read back as the same alternative of its variant.
 struct Context {
   bool beside_integers = false;  // a whole double needs its ".0"
   bool beside_sections = false;  // a string needs its quotes
@@ -78,7 +78,7 @@ std::string FlowSection(const Value& section, bool with_type) {
   return "{" + Join(parts, ", ") + "}";
 }
 
-// The value that a variant holds.
+// Returns the value that a variant holds.
 Value Chosen(const Value& variant) {
   const Type& type = *variant.type;
   return {type.alternatives[type.index(variant.at)], type.chosen(variant.at)};
@@ -132,7 +132,7 @@ class Writer {
  public:
   explicit Writer(const WriteOptions& options) : options_(options) {}
 
-  // Makes the lines of a section's keys; none if there is nothing to write.
+  // Returns the lines of a section's keys; empty if nothing has to be written.
   std::vector<Line> Section(const Value& section, const Node* node, bool with_type) const {
     std::vector<Line> lines;
     if (with_type) {
@@ -237,7 +237,7 @@ class Writer {
     }
   }
 
-  // A section without lines is one whose keys are all defaults.
+  // In a section without lines all keys have their defaults.
   static std::string Inline(const Value& value, const Context& context) {
     if (value.type->kind == Kind::kSection) return "{}";
     if (value.type->kind == Kind::kVariant && value.type->index != nullptr) {

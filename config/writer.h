@@ -1,6 +1,6 @@
 #pragma once
-// Writes structs back as YAML that reads back as the same struct. Input paths are written absolute,
-// so that the file may lie anywhere.
+// Writes structs as YAML that reads back as the same struct. Input paths are written as absolute
+// paths, so that the file may be moved.
 
 #include <string>
 
@@ -10,12 +10,12 @@
 namespace tpuest::config {
 
 struct WriteOptions {
-  bool defaults = true;   // values that neither the job nor an override gave, too
-  bool unchanged = true;  // values that were given and are the default's, too
+  bool defaults = true;   // also values that neither the job nor an override sets
+  bool unchanged = true;  // also values that were set to the default
   bool origins = true;    // "# default", "# job.yaml:14", "# command line" after each value
 };
 
-// The section's keys as YAML; `tree` says where each value came from.
+// Returns the section's keys as YAML; `tree` has the origins of the values.
 [[nodiscard]] std::string WriteValue(const Value& section, const Tree& tree,
                                      const WriteOptions& options);
 
@@ -25,13 +25,13 @@ template <class T>
   return WriteValue(ValueOf(const_cast<T&>(section)), tree, {});
 }
 
-// Writes what the job and the command line say: `config show`.
+// Writes the values that the job and the command line set: `config show`.
 template <class T>
 [[nodiscard]] std::string WriteShown(const T& section, const Tree& tree) {
   return WriteValue(ValueOf(const_cast<T&>(section)), tree, {.defaults = false, .origins = false});
 }
 
-// Writes what differs from the defaults of that: `config show --minimal`.
+// Writes the values of those that differ from the defaults: `config show --minimal`.
 template <class T>
 [[nodiscard]] std::string WriteMinimal(const T& section, const Tree& tree) {
   return WriteValue(ValueOf(const_cast<T&>(section)), tree,

@@ -9,7 +9,7 @@
 namespace tpuest::config {
 namespace {
 
-// No job nests or grows like this; aliases of aliases of aliases do ("billion laughs").
+// No real job reaches these limits; aliases of aliases of aliases ("billion laughs") do.
 constexpr size_t kMaxNesting = 64;
 constexpr size_t kMaxNodes = 200'000;
 
@@ -25,8 +25,8 @@ size_t Depth(const Node& node) {
   return depth + 1;
 }
 
-// Adds the merged maps' keys to the node: its own keys win, then the earlier map's. At the end of
-// the map, for YAML's merge key does not mind where it stands.
+// Adds the merged maps' keys to the node: its own keys take precedence, then the earlier map's.
+// Called at the end of the map, because a merge key may be anywhere in it.
 void Merge(Node& node, std::vector<Node> merges) {
   for (Node& map : merges) {
     for (Node& child : map.children) {
@@ -57,7 +57,7 @@ void YamlBuilder::CheckSize(size_t offset, size_t more_nodes, size_t more_depth)
   }
   if (nodes_ > kMaxNodes) {
     throw Error(Code::kUsage, fmt::format("the job has more than {} values", kMaxNodes),
-                "values that many belong in a data file; aliases count each time they are used")
+                "move large data to a data file; every use of an alias counts")
         .At(text_.PlaceOf(offset));
   }
 }
@@ -66,7 +66,7 @@ void YamlBuilder::Null(size_t offset, size_t anchor) {
   CheckSize(offset, 1, 0);
   const size_t value = text_.SkipAnchor(offset);
   Node node = NodeAt(value, Node::Kind::kNull);
-  // An empty value has no text of its own: its width stays 0.
+  // An empty value has no text: its width stays 0.
   const std::string_view rest = std::string_view(text_.text()).substr(value);
   if (rest.starts_with('~')) node.width = 1;
   for (const std::string_view word : {"null", "Null", "NULL"}) {
@@ -84,7 +84,7 @@ void YamlBuilder::Scalar(size_t offset, size_t anchor, std::string value, bool q
   if (quoted && start < text.size() && (text[start] == '"' || text[start] == '\'')) {
     node.width = text_.QuotedWidth(start);
     if (node.width == 0) {
-      throw Error(Code::kUsage, "the quotes that open here never close").At(node.place);
+      throw Error(Code::kUsage, "the closing quote is missing").At(node.place);
     }
   } else {
     node.width = quoted ? 1 : text_.PlainWidth(start, value);
@@ -119,7 +119,7 @@ void YamlBuilder::Alias(size_t offset, size_t anchor) {
 }
 
 void YamlBuilder::Finish(Node node, size_t anchor) {
-  // Known only when it is whole: an alias inside it would be endless.
+  // Registered only when complete: an alias inside it would recurse without end.
   if (anchor != 0) anchors_[anchor] = {node, CountNodes(node), Depth(node)};
   Attach(std::move(node));
 }
@@ -142,7 +142,7 @@ void YamlBuilder::Attach(Node node) {
 void YamlBuilder::TakeKey(Level& level, Node node) {
   if (node.kind != Node::Kind::kScalar) {
     Report(node.place, std::max(node.width, 1), "a key must be a word",
-           "quote it if it holds special characters");
+           "quote it if it has special characters");
   }
   level.key = std::move(node);
 }
@@ -157,8 +157,8 @@ void YamlBuilder::TakeValue(Level& level, Node node) {
   }
   if (const Node* const first = std::as_const(level.node).Find(key.text)) {
     Report(key.place, key.width, fmt::format("duplicate key '{}'", key.text),
-           fmt::format("it stands already at {}:{}:{}", first->key_place.file,
-                       first->key_place.line, first->key_place.column));
+           fmt::format("the first one is at {}:{}:{}", first->key_place.file, first->key_place.line,
+                       first->key_place.column));
     return;
   }
   node.key = key.text;
@@ -177,7 +177,8 @@ void YamlBuilder::TakeMerge(Level& level, const Node& key, Node node) {
   const bool all_maps = std::all_of(maps.begin(), maps.end(),
                                     [](const Node& map) { return map.kind == Node::Kind::kMap; });
   if (!all_maps) {
-    Report(key.place, 2, "'<<' merges sections: it takes an alias of one, or a list of those",
+    Report(key.place, 2,
+           "'<<' merges sections: expected an alias of a section, or a list of such aliases",
            "write '<<: *name'");
   } else if (level.merged) {
     Report(key.place, 2, "duplicate key '<<'", "write '<<: [*one, *other]'; the first wins");

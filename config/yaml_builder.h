@@ -13,9 +13,9 @@
 
 namespace tpuest::config {
 
-// Takes the events in document order; every offset is a byte of the text. Duplicate keys and the
-// like become faults; Error kUsage, with its place, is thrown where a document is too large or too
-// deep and where quotes never close.
+// Takes the events in document order; every offset is a byte of the text. Duplicate keys and
+// similar mistakes become faults; throws Error kUsage, with its place, for a document that is too
+// large or too deep and for quotes that never close.
 class YamlBuilder {
  public:
   YamlBuilder(const YamlText& text, Origin origin, Faults& faults)
@@ -24,7 +24,7 @@ class YamlBuilder {
   // A value without children. anchor: yaml-cpp's number of it, 0 for none.
   void Null(size_t offset, size_t anchor);
   void Scalar(size_t offset, size_t anchor, std::string value, bool quoted);
-  // A list or map begins; the events until its Close are what it holds.
+  // Begins a list or map; the events until its Close are its children.
   void Open(size_t offset, size_t anchor, Node::Kind kind);
   void Close();
   // Puts a copy of the anchored node here.
@@ -33,15 +33,15 @@ class YamlBuilder {
   [[nodiscard]] Node TakeRoot() { return std::move(root_); }
 
  private:
-  // A list or map whose end is still to come.
+  // An open list or map.
   struct Level {
     Node node;
     size_t anchor = 0;
-    std::optional<Node> key;   // a map's, when its value is next
-    std::vector<Node> merges;  // maps that `<<` named, the first with precedence
-    bool merged = false;       // `<<` has stood here
+    std::optional<Node> key;   // of a map, while its value is expected
+    std::vector<Node> merges;  // maps that `<<` names; the first takes precedence
+    bool merged = false;       // `<<` has occurred here
   };
-  // A node that aliases may name, and its size: each use counts.
+  // A node that aliases may refer to, with its size, because each use counts.
   struct Anchored {
     Node node;
     size_t nodes = 0;

@@ -17,7 +17,7 @@
 namespace tpuest::config {
 namespace {
 
-// A pair of wordings for what yaml-cpp met: its own, to be told by, and ours, to be understood.
+// yaml-cpp's wording of an error, to recognize it, and ours, which is clearer.
 struct Wording {
   std::string_view theirs;
   std::string_view ours;
@@ -25,23 +25,25 @@ struct Wording {
 };
 
 constexpr std::array<Wording, 9> kWordings = {{
-    {"illegal map value", "a ':' cannot stand here",
-     "keys of a section start in the same column; quote a value that holds ': '"},
+    {"illegal map value", "a ':' is not allowed here",
+     "keys of a section start in the same column; quote a value that contains ': '"},
     {"illegal tab when looking for indentation", "a tab cannot indent YAML", "use spaces"},
     {"end of map not found", "this line does not fit the section above",
      "keys of a section start in the same column"},
     {"end of sequence not found", "this line does not fit the list above",
      "items of a list start in the same column"},
-    {"end of map flow not found", "the '{' before is not closed here",
-     "expected ',' or '}'; quote what holds '{', '[' or ','"},
-    {"end of sequence flow not found", "the '[' before is not closed here",
-     "expected ',' or ']'; quote what holds '{', '[' or ','"},
-    {"the referenced anchor is not defined", "no anchor of this name stands above", ""},
+    {"end of map flow not found", "expected ',' or '}' here to continue or close the '{' before",
+     "quote a value that contains '{', '[' or ','"},
+    {"end of sequence flow not found",
+     "expected ',' or ']' here to continue or close the '[' before",
+     "quote a value that contains '{', '[' or ','"},
+    {"the referenced anchor is not defined", "no anchor of this name is defined above", ""},
     {"unknown token", "unexpected character", "quote a value that starts with it"},
-    {"illegal block entry", "a list item cannot stand here", ""},
+    {"illegal block entry", "a list item is not allowed here", ""},
 }};
 
-// The byte of the text that yaml-cpp means, who reads one escape in place of each pair.
+// Returns the byte of the text that yaml-cpp means; yaml-cpp sees one escape for each surrogate
+// pair.
 size_t OffsetOf(const YAML::Mark& mark, const YamlText& text, const SurrogatePairs& pairs) {
   if (mark.column < 0) return text.Offset(mark.line, 0);
   const size_t offset = pairs.Offset(text.Offset(mark.line, 0), static_cast<size_t>(mark.column));
@@ -86,7 +88,7 @@ class Handler final : public YAML::EventHandler {
  private:
   [[nodiscard]] size_t At(const YAML::Mark& mark) const { return OffsetOf(mark, text_, pairs_); }
 
-  // yaml-cpp gives "?" to what is plain and "!" to what is quoted.
+  // yaml-cpp gives the tag "?" to plain and "!" to quoted scalars.
   void RefuseTag(const YAML::Mark& mark, const std::string& tag) const {
     if (tag.empty() || tag == "?" || tag == "!") return;
     throw Error(Code::kUsage, fmt::format("the tag '{}' has no meaning here", tag),
@@ -100,7 +102,7 @@ class Handler final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-// Notes where double quotes open, and nothing else.
+// Records only where double quotes open.
 class QuoteFinder final : public YAML::EventHandler {
  public:
   explicit QuoteFinder(const YamlText& text) : text_(text) {}
@@ -129,7 +131,7 @@ class QuoteFinder final : public YAML::EventHandler {
   std::vector<size_t> quotes_;
 };
 
-// The tab among the blanks that a line starts with, or npos.
+// Returns the position of a tab in a line's indentation, or npos.
 size_t TabInIndentation(std::string_view line) {
   const size_t tab = line.find('\t');
   return tab == line.find_first_not_of(' ') ? tab : std::string_view::npos;
@@ -187,7 +189,7 @@ Node Parse(const YamlText& text, const Origin& origin, Faults& faults) {
 Node ParseYaml(std::string_view text, const std::string& file, const Origin& origin,
                Sources& sources, Faults& faults) {
   const YamlText yaml(NormalisedText(text), file);
-  // Before anything can be wrong with it: an error shows the line.
+  // Added before any error, because errors show the line.
   sources.Add(file, yaml.text());
   CheckEncoding(yaml);
   Node root = Parse(yaml, origin, faults);
@@ -200,7 +202,7 @@ Node ParseYaml(std::string_view text, const std::string& file, const Origin& ori
 }
 
 Node ParseFlowValue(std::string_view text, size_t start, const Place& place, const Origin& origin) {
-  // The "[" takes the place of "=", so that byte N of the document is byte N of the argument.
+  // "[" replaces "=", so that byte N of the document is byte N of the argument.
   std::string document(start - 1, ' ');
   document += "[" + std::string(text.substr(start)) + "\n]";
   const YamlText yaml(std::move(document), place, text);

@@ -1,6 +1,6 @@
 #pragma once
-// Reads YAML text as a tree. The YAML is 1.2's core as yaml-cpp reads it, with merge keys (`<<:`)
-// and without tags, several documents or keys that are not plain words.
+// Reads YAML text as a tree. The language is YAML 1.2's core schema as yaml-cpp reads it, with
+// merge keys (`<<:`), without tags, multiple documents or keys that are not plain words.
 
 #include <string>
 #include <string_view>
@@ -12,9 +12,9 @@
 
 namespace tpuest::config {
 
-// Reads a whole file. A fault that ends the reading (syntax, encoding) throws Error kUsage;
-// duplicate keys and the like are added to faults, with the first of duplicates kept. The text is
-// remembered in sources under `file`. An empty text is an empty map.
+// Reads a whole file. A syntax or encoding error throws Error kUsage; duplicate keys and similar
+// mistakes are added to faults, and the first of duplicates is kept. The text is stored in sources
+// under `file`. An empty text is an empty map.
 [[nodiscard]] Node ParseYaml(std::string_view text, const std::string& file, const Origin& origin,
                              Sources& sources, Faults& faults);
 

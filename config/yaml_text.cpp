@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kEscapeBytes = 6;   // \ud83d
 constexpr size_t kShorterBytes = 2;  // of \U0001f600 than of \ud83d\ude00
 
-// The surrogate whose escape begins at a byte of the text.
+// Returns the surrogate whose escape begins at a byte of the text.
 std::optional<uint32_t> SurrogateAt(std::string_view text, size_t at) {
   const std::string_view escape = text.substr(std::min(at, text.size()), kEscapeBytes);
   if (escape.size() < kEscapeBytes || !escape.starts_with("\\u")) return std::nullopt;
@@ -89,7 +89,7 @@ int YamlText::QuotedWidth(size_t offset) const {
   size_t end = offset + 1;
   while (end < text_.size() && text_[end] != quote)
     end += quote == '"' && text_[end] == '\\' ? 2 : 1;
-  // Two single quotes inside single quotes are one of them: they must close behind it.
+  // Two single quotes inside single quotes mean one quote, and do not close the string.
   if (end >= text_.size()) return 0;
   if (quote == '\'' && end + 1 < text_.size() && text_[end + 1] == '\'') {
     const int rest = QuotedWidth(end + 1);
@@ -152,7 +152,7 @@ void SurrogatePairs::ReadQuoted(const YamlText& yaml, size_t quote) {
       throw Error(Code::kUsage,
                   fmt::format("'{}' is half of a surrogate pair, without its other half",
                               text.substr(at, kEscapeBytes)),
-                  R"(a character above U+FFFF is two escapes, as in "\ud83d\ude00", or one: )"
+                  R"(write a character above U+FFFF as two escapes, as in "\ud83d\ude00", or one: )"
                   R"("\U0001f600")")
           .At(yaml.PlaceOf(at));
     }

@@ -1,5 +1,5 @@
 #pragma once
-// A YAML text with its lines, for places: yaml-cpp counts bytes, a reader counts characters.
+// A YAML text with its lines, to compute places: yaml-cpp counts bytes, readers count characters.
 
 #include <string>
 #include <string_view>
@@ -11,23 +11,23 @@ namespace tpuest::config {
 
 class YamlText {
  public:
-  // A whole file, checked by CheckEncoding and with newlines made one kind.
+  // A whole file, checked by CheckEncoding and with normalised newlines.
   YamlText(std::string text, std::string file);
-  // An argument: every place lies in one line. `text` may differ from what the user wrote in
-  // bytes, not in its length.
+  // An argument: every place is in one line. `text` may differ from the written text in its bytes,
+  // but has the same length.
   YamlText(std::string text, const Place& argument, std::string_view written);
 
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] std::string_view Line(int line) const;  // from 0; "" past the end
 
-  // The byte at a line and column, both from 0 and in bytes, as yaml-cpp has them; the end for what
-  // lies past it.
+  // Returns the byte at a line and column, both from 0 and in bytes, as yaml-cpp counts; positions
+  // past the end give the end.
   [[nodiscard]] size_t Offset(int line, int column) const;
-  // The place of a byte, as a message has it: line and column from 1, in characters.
+  // Returns the place of a byte for messages: line and column from 1, in characters.
   [[nodiscard]] Place PlaceOf(size_t offset) const;
 
-  // The byte where the value begins that starts with properties (`&name`) at the offset, if it does
-  // so in the same line; otherwise the offset.
+  // Returns the byte where the value begins after properties (`&name`) at the offset, if it is in
+  // the same line; otherwise the offset.
   [[nodiscard]] size_t SkipAnchor(size_t offset) const;
   // The width in characters up to the end of the quotes that open at the offset, or of the line; 0
   // if the quotes never close.
@@ -54,20 +54,21 @@ class YamlText {
 void CheckEncoding(const YamlText& text);
 
 // JSON writes a character above U+FFFF as two escapes in double quotes, "\ud83d\ude00". YAML 1.2
-// takes JSON, yaml-cpp takes \U0001f600 only.
+// accepts JSON; yaml-cpp accepts only \U0001f600.
 //
-// Surrogate pairs in the double-quoted texts of a document, and the same document with one escape
-// in place of each pair. A pair has 12 bytes, its escape 10.
+// Finds surrogate pairs in the double-quoted texts of a document, and returns the document with one
+// escape for each pair. A pair has 12 bytes, its escape 10.
 class SurrogatePairs {
  public:
-  // Throws Error kUsage at the first surrogate that has no other half. `quotes` are the bytes at
+  // Throws Error kUsage at the first surrogate without its other half. `quotes` are the bytes at
   // which double quotes open, ascending.
   SurrogatePairs(const YamlText& yaml, const std::vector<size_t>& quotes);
   SurrogatePairs() = default;
 
   // The document for yaml-cpp.
   [[nodiscard]] std::string Joined(std::string_view text) const;
-  // The byte of the text at a byte of a line of Joined: `line_start` is the line's in the text.
+  // Returns the byte of the text at a byte of a line of Joined; `line_start` is the start of the
+  // line in the text.
   [[nodiscard]] size_t Offset(size_t line_start, size_t column) const;
 
  private:
@@ -76,11 +77,11 @@ class SurrogatePairs {
   std::vector<size_t> pairs_;  // where each begins in the text, ascending
 };
 
-// True if an escape of a surrogate stands anywhere in the text, in quotes or not.
+// Returns true if the text has an escape of a surrogate anywhere, in quotes or not.
 [[nodiscard]] bool HasSurrogateEscape(std::string_view text);
 
-// The text with escapes of blanks in place of those of surrogates: yaml-cpp reads it, and nothing
-// moves.
+// Returns the text with each escape of a surrogate replaced by the escape of a space, which
+// yaml-cpp accepts and which moves nothing.
 [[nodiscard]] std::string WithoutSurrogates(std::string_view text);
 
 }  // namespace tpuest::config

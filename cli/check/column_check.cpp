@@ -52,9 +52,9 @@ class ColumnCheck {
       if (sparse == nullptr || sparse->dtype != "int64" || sparse->default_value) continue;
       if (!lists.contains(name)) continue;
       faults_.Say(fmt::format("input_fns.{}.parse_example.{}", input_fn, name),
-                  "a place without a value is 0, which its categorical column takes as category 0",
-                  fmt::format("default_value: -1 is no category; {{type: RaggedFeature, value_key: "
-                              "{}, dtype: int64}} has the values alone",
+                  "missing values become 0, which the categorical column takes for category 0",
+                  fmt::format("default_value: -1 marks them as missing; {{type: RaggedFeature, "
+                              "value_key: {}, dtype: int64}} has only the given values",
                               sparse->value_key));
     }
   }
@@ -92,8 +92,8 @@ class ColumnCheck {
     for (const nn::ColumnRef& column : used) {
       const nn::FeatureColumn& options = job_.feature_columns.at(column.job_name);
       if (!nn::IsTable(options)) continue;
-      faults_.Add({.message = fmt::format("'{}' is a table, and the job has no "
-                                          "embedding_config_spec that trains it",
+      faults_.Add({.message = fmt::format("'{}' is a TPU embedding column, but the job has no "
+                                          "embedding_config_spec for its table",
                                           column.job_name),
                    .hint = fmt::format("embedding_config_spec: {{feature_columns: [{}], "
                                        "optimization_parameters: {{type: AdagradParameters, "

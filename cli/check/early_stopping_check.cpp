@@ -34,14 +34,16 @@ std::vector<Fault> CheckEarlyStopping(const Job& job) {
                  "eval_spec: {input_fn: test, steps: null}, an InMemoryEvaluatorHook, or "
                  "eval_dir, the folder of another job's evaluations");
     } else if (stopping->eval) {
-      faults.Say(key + ".eval", fmt::format("'{}' is no evaluation of the job", *stopping->eval),
-                 fmt::format("there are: {}; eval_dir names a folder that others write", named));
+      faults.Say(
+          key + ".eval", fmt::format("the job has no evaluation '{}'", *stopping->eval),
+          fmt::format("evaluations: {}; eval_dir names the folder of another job's evaluations",
+                      named));
     } else {
       faults.Say(key,
-                 fmt::format("the hook would never stop the training: it reads {}/, and no "
+                 fmt::format("the hook would never stop the training: it reads {}/, but no "
                              "evaluation of the job writes there",
                              EvalFolderName("")),
-                 fmt::format("eval: {} names one; there are: {}", labels[0], named));
+                 fmt::format("eval: {} names an evaluation; evaluations: {}", labels[0], named));
     }
   }
   return faults.Take();

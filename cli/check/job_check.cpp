@@ -18,7 +18,7 @@ namespace {
 
 void CheckOptimizer(const Job& job, Faults& faults) {
   faults.Expect(!job.optimizer || !models::NamesOptimizers(job.model), "optimizer",
-                "the model names its optimizers itself, the job has another",
+                "the model names its own optimizers, so the job's `optimizer` would be ignored",
                 "leave out `optimizer`, or move it into `model`");
   const bool averages = models::KeepsAverages(job.model) ||
                         (job.optimizer && nn::AverageOf(*job.optimizer) != nullptr);
@@ -44,8 +44,8 @@ void CheckFormulas(const Job& job, Faults& faults) {
 
 std::vector<Fault> ValidateJob(const Job& job) {
   Faults faults;
-  faults.Expect(job.version == 1, "version",
-                fmt::format("version {} of the job file is not known", job.version), "version: 1");
+  faults.Expect(job.version == 1, "version", fmt::format("version is {}; expected 1", job.version),
+                "version: 1");
   faults.AddAll(Validate(job.estimator));
   faults.AddAll(CheckColumns(job));
   CheckOptimizer(job, faults);

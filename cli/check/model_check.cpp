@@ -40,7 +40,7 @@ std::vector<ModeInput> ModeInputs(const Job& job) {
   return inputs;
 }
 
-// Whether a generator feeds the input, which only a run starts.
+// Returns true if a generator feeds the input; only a run starts it.
 bool StartsProgram(const Job& job, const std::string& input_fn) {
   const std::string section = fmt::format("input_fns.{}.", input_fn);
   const std::vector<Fault> programs = OutsideCodeOf(job);
@@ -48,8 +48,9 @@ bool StartsProgram(const Job& job, const std::string& input_fn) {
                      [&](const Fault& fault) { return fault.key.starts_with(section); });
 }
 
-// What the model is fed with: as the job says it, or as the input's files do. nullopt: only its
-// program says it, or its files are not here or damaged, as they may be on the machine that trains.
+// Returns the features and labels of the model's input, from the job or from the input's files.
+// nullopt if only the generator knows them, or if the files are missing or damaged here: the
+// machine that trains may have them.
 std::optional<StreamSpec> SpecOf(const Job& job, const ModeInput& input) {
   const data::InputFnOptions& options = job.input_fns.at(input.input_fn);
   if (std::optional<StreamSpec> known = data::KnownSpec(options, input.input_fn)) return known;

@@ -1,5 +1,5 @@
 #pragma once
-// Checks that the job's model can be built, as far as that can be told without a file.
+// Checks that the job's model can be built, as far as possible without reading data.
 
 #include <vector>
 
@@ -8,9 +8,9 @@
 
 namespace tpuest::cli {
 
-// Builds the model's graph for each mode that the job has an input for, and runs nothing; a mode
-// whose input does not tell its shapes without a file is passed over. Returns the faults of the
-// first mode that cannot be built, with their keys or places; empty: all can.
+// Builds the model's graph for each mode that the job has an input for, and runs nothing. Skips a
+// mode whose shapes are unknown without a file. Returns the faults of the first mode that cannot be
+// built, with their keys or places; empty if all can.
 [[nodiscard]] std::vector<Fault> CheckModel(const Job& job);
 
 }  // namespace tpuest::cli

@@ -15,8 +15,8 @@ namespace {
 void CheckDevice(const Job& job, Faults& faults) {
   const std::string& name = job.tpuest.device;
   if (name == "auto" || IsDeviceName(name)) return;
-  faults.Say("tpuest.device", fmt::format("there is no device '{}'", name),
-             fmt::format("auto, {}", kDeviceNames));
+  faults.Say("tpuest.device", fmt::format("unknown device '{}'", name),
+             fmt::format("expected auto, {}", kDeviceNames));
 }
 
 void CheckPreemption(const Job& job, Faults& faults) {
@@ -24,14 +24,14 @@ void CheckPreemption(const Job& job, Faults& faults) {
   for (const std::string& name : preemption.signals) {
     if (SignalNamed(name)) continue;
     faults.Say("tpuest.preemption.signals",
-               fmt::format("there is no signal '{}' that a run can leave at", name),
-               "one of " + Join(StopSignalNames(), ", "));
+               fmt::format("a run cannot stop on the signal '{}'", name),
+               "write one of " + Join(StopSignalNames(), ", "));
   }
   if (preemption.grace_secs && !(*preemption.grace_secs > 0 && *preemption.grace_secs < 1e9)) {
     faults.Say(
         "tpuest.preemption.grace_secs",
         fmt::format("grace_secs is {}; expected more than 0", NumberText(*preemption.grace_secs)),
-        "a minute, or less than it takes until the machine is gone");
+        "use less time than the machine has left after the signal, or null for no limit");
   }
 }
 
@@ -41,7 +41,7 @@ void CheckDeadlines(const Job& job, Faults& faults) {
     faults.Expect(
         value >= least, "tpuest.deadlines." + name,
         fmt::format("{} is {}; expected at least {}", name, NumberText(value), NumberText(least)),
-        "busy machines need some time to answer");
+        "a busy machine needs some time to answer");
   };
   check("rendezvous_secs", deadlines.rendezvous_secs, 1);
   check("peer_secs", deadlines.peer_secs, 2);
@@ -63,7 +63,7 @@ std::vector<Fault> CheckOptions(const Job& job) {
                 fmt::format("max_fraction is {}; expected 0 to 1", NumberText(most)));
   faults.Expect(options.staging_bytes >= 1, "tpuest.staging_bytes",
                 fmt::format("staging_bytes is {}; expected at least 1", options.staging_bytes),
-                "67108864 is 64 MiB; a replica takes at least one batch at once");
+                "67108864 is 64 MiB; every replica always receives at least one batch");
   faults.Expect(options.on_nan.max_skips >= 0, "tpuest.on_nan.max_skips",
                 fmt::format("max_skips is {}; expected at least 0", options.on_nan.max_skips),
                 "0 ends the run at the first such step, as policy: stop does");

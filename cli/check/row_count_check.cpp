@@ -15,13 +15,13 @@ constexpr const char* kAdmit = "tpuest.embeddings.admit_after";
 constexpr const char* kEvict = "tpuest.embeddings.evict_after_steps";
 constexpr const char* kIncremental = "tpuest.embeddings.incremental";
 
-// Such an Adam moves every row in every step.
+// An Adam optimizer that is not lazy updates every row in every step.
 bool MovesAll(const nn::TableOptimizer& optimizer) {
   const auto* const adam = std::get_if<nn::AdamParameters>(&optimizer);
   return adam != nullptr && !adam->lazy_adam;
 }
 
-// The optimizer of a spec that moves every row, with its key, or "".
+// Returns the key of an optimizer of the spec that updates every row, or "".
 std::string MoverOf(const nn::EmbeddingConfigSpec& spec) {
   for (const auto& [name, table] : spec.table_to_config_dict) {
     const auto& optimizer = table.optimization_parameters;
@@ -34,7 +34,8 @@ std::string MoverOf(const nn::EmbeddingConfigSpec& spec) {
   return optimizer && MovesAll(*optimizer) ? "embedding_config_spec.optimization_parameters" : "";
 }
 
-// Faults of what needs to know the rows that a step updates; `what` is known of them.
+// Adds the faults of an option `key` that needs to know which rows a step uses or changes; `what`
+// says which.
 void CheckTablesHaveRows(const Job& job, const std::string& key, const std::string& what,
                          Faults& faults) {
   if (!job.estimator.use_tpu || !job.embedding_config_spec) {
@@ -51,11 +52,11 @@ void CheckTablesHaveRows(const Job& job, const std::string& key, const std::stri
                "pipeline_execution_with_tensor_core: false");
   }
   if (const std::string mover = MoverOf(spec); !mover.empty()) {
-    faults.Say(key, fmt::format("{} moves every row in every step", mover), "lazy_adam: true");
+    faults.Say(key, fmt::format("{} updates every row in every step", mover), "lazy_adam: true");
   }
 }
 
-// `name`: of one of tpuest.embeddings' numbers.
+// Adds a fault if the number `name` of tpuest.embeddings is too small.
 void CheckLeast(const std::string& name, const std::optional<int64_t>& value, int64_t least,
                 const std::string& hint, Faults& faults) {
   if (value.value_or(least) >= least) return;
@@ -70,9 +71,10 @@ void CheckNumbers(const EmbeddingsOptions& options, Faults& faults) {
       {"shared_table_bytes", options.shared_table_bytes},
       {"device_table_bytes", options.device_table_bytes},
       {"max_resident_bytes", options.max_resident_bytes}};
-  for (const auto& [name, bytes] : sizes) CheckLeast(name, bytes, 0, "it is a size", faults);
+  for (const auto& [name, bytes] : sizes)
+    CheckLeast(name, bytes, 0, "the value is a size in bytes", faults);
   CheckLeast("admit_after", options.admit_after, 1, "1 trains a row from its first use", faults);
-  CheckLeast("evict_after_steps", options.evict_after_steps, 1, "null forgets no row", faults);
+  CheckLeast("evict_after_steps", options.evict_after_steps, 1, "null keeps every row", faults);
   CheckLeast("incremental", options.incremental, 1, "1 saves whole tables in every checkpoint",
              faults);
 }
@@ -99,8 +101,8 @@ std::vector<Fault> CheckRowCounts(const Job& job) {
   CheckTablesHaveRows(job, key, "are used", faults);
   if (job.estimator.run_config.save_checkpoints_steps.value_or(0) < 1) {
     faults.Say(key,
-               "rows are admitted or forgotten at multiples of run_config.save_checkpoints_steps, "
-               "which is not given",
+               "rows are admitted or evicted at multiples of run_config.save_checkpoints_steps, "
+               "which the job does not set",
                "save_checkpoints_steps: 1000");
   }
   return faults.Take();

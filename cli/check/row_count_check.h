@@ -1,6 +1,6 @@
 #pragma once
-// What tpuest.embeddings may say, and what a job that counts the rows of its tables, or saves those
-// that change, has to have beside it.
+// Checks tpuest.embeddings, and the other options of a job that counts the uses of table rows or
+// saves only changed rows.
 
 #include <vector>
 
@@ -9,8 +9,8 @@
 
 namespace tpuest::cli {
 
-// The faults of sizes, admit_after, evict_after_steps and incremental: numbers that are none,
-// tables of whose rows nothing is known, and decisions that have no steps to fall on.
+// Returns the faults of sizes, admit_after, evict_after_steps and incremental: numbers out of
+// range, tables whose rows are not tracked, and a missing save_checkpoints_steps.
 [[nodiscard]] std::vector<Fault> CheckRowCounts(const Job& job);
 
 }  // namespace tpuest::cli

@@ -58,8 +58,8 @@ class SpecCheck {
       const std::string name = evaluator->name.value_or("");
       faults_.Expect(
           names.insert(name).second, key + ".name",
-          fmt::format("two evaluations within training write events to {}/", EvalFolderName(name)),
-          "give each a name of its own");
+          fmt::format("two evaluations during training write events to {}/", EvalFolderName(name)),
+          "give each a different name");
     }
   }
 
@@ -76,17 +76,17 @@ class SpecCheck {
       const int replicas = ReplicasIn(options, Mode::kTrain);
       faults_.Expect(
           replicas <= 1, key,
-          fmt::format("the {} replicas of a strategy take batches of one size", replicas),
+          fmt::format("the {} replicas of a strategy need batches of one size", replicas),
           "padded_batch, or train_distribute with num_replicas: 1");
       return;
     }
     for (const int64_t size : stages.back().bucket_by_sequence_length->bucket_batch_sizes) {
       if (size == options.train_batch_size) continue;
       faults_.Say(key + ".bucket_batch_sizes",
-                  fmt::format("a bucket's batch is {}, and use_tpu: true trains on batches of "
-                              "train_batch_size alone",
+                  fmt::format("a bucket's batch is {}, but use_tpu: true trains only on batches of "
+                              "train_batch_size",
                               size),
-                  "the same number for each, or use_tpu: false");
+                  "use train_batch_size for each bucket, or use_tpu: false");
       return;
     }
   }
@@ -112,7 +112,7 @@ class SpecCheck {
       if (named.label == name) return;
       labels.push_back(named.label);
     }
-    faults_.Say(key, fmt::format("'{}' is none of eval_spec", name),
+    faults_.Say(key, fmt::format("eval_spec has no evaluation '{}'", name),
                 fmt::format("there are: {}", labels.empty() ? "none" : Join(labels, ", ")));
   }
 
@@ -131,7 +131,7 @@ class SpecCheck {
     std::vector<std::string> names;
     for (const auto& [known, options] : job_.input_fns) names.push_back(known);
     const auto nearest = Nearest(name, names);
-    faults_.Say(key, fmt::format("'{}' is none of input_fns", name),
+    faults_.Say(key, fmt::format("input_fns has no '{}'", name),
                 nearest ? fmt::format("did you mean '{}'?", *nearest)
                         : fmt::format("there are: {}", names.empty() ? "none" : Join(names, ", ")));
   }

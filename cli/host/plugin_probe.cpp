@@ -34,8 +34,8 @@ void Understand(const std::string& text, const ProcessEnd& end, PluginProbe& pro
   } else if (lines.size() >= 2 && lines[0] == "no") {
     probe.message = text.substr(3);
   } else {
-    probe.message =
-        end.signal != 0 ? fmt::format("it ends by signal {}", end.signal) : "it ends the process";
+    probe.message = end.signal != 0 ? fmt::format("the probe was killed by signal {}", end.signal)
+                                    : "the plugin ends the process";
   }
 }
 
@@ -56,7 +56,7 @@ PluginProbe ProbePlugin(const std::string& device, double deadline_secs) {
   if (answer) {
     Understand(*answer, end, probe);
   } else {
-    probe.message = fmt::format("it has not started within {} s", NumberText(deadline_secs));
+    probe.message = fmt::format("it did not start within {} s", NumberText(deadline_secs));
   }
   return probe;
 }

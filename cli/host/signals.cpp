@@ -38,7 +38,7 @@ constexpr NamedSignal kStopSignals[] = {{"SIGTERM", SIGTERM},
 // The time that SIGALRM was asked for is over.
 void LeaveOverdue(int /*signal*/) {
   constexpr std::string_view kText =
-      "tpuest: left before all was saved: tpuest.preemption.grace_secs is over\n";
+      "tpuest: exited before everything was saved: tpuest.preemption.grace_secs has passed\n";
   // A stderr that is closed is no reason to stay.
   [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, kText.data(), kText.size());
   _exit(overdue_code);

@@ -44,10 +44,10 @@ int64_t ArrayTaskIndex(const Lookup& environment) {
     if (!text || text->empty() || is_alone) continue;
     return IndexFrom(scheduler, *text);
   }
-  throw Error(Code::kUsage,
-              fmt::format("--index auto: this is no task of an array: none of {} is set",
-                          Join(names, ", ")),
-              "--index N names the trial");
+  throw Error(
+      Code::kUsage,
+      fmt::format("--index auto: not a task of an array: none of {} is set", Join(names, ", ")),
+      "--index N names the trial");
 }
 
 }  // namespace tpuest::cli

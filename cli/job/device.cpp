@@ -10,7 +10,7 @@
 namespace tpuest::cli {
 namespace {
 
-// XLA's CPU plugin makes as many devices as it is asked for, others have them.
+// XLA's CPU plugin creates as many devices as requested; other plugins have a fixed number.
 int CpuDevices(const std::string& plugin, int devices) {
   return IsPluginOf("cpu", plugin) ? devices : 0;
 }
@@ -56,7 +56,8 @@ void ChooseCpuIsa(const Job& job, bool computes_here) {
     if (isa == isas.end()) {
       std::string names = "native";
       for (const CpuIsa each : isas) names += fmt::format(", {}", NameOf(each));
-      throw Error(Code::kUsage, fmt::format("this processor has no {}", name), "it has: " + names)
+      throw Error(Code::kUsage, fmt::format("this processor does not support {}", name),
+                  "it supports: " + names)
           .Key("tpuest.cpu_isa");
     }
     PinCpuIsa(*isa);

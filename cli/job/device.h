@@ -1,5 +1,5 @@
 #pragma once
-// The device that --device names: the steps of a job run on it.
+// The device that runs the steps of a job: --device.
 
 #include <memory>
 #include <optional>
@@ -15,32 +15,32 @@ struct GpuOptions;
 
 namespace tpuest::cli {
 
-// The options of the job that reach the device: how many bytes are staged, how precise matmul is.
+// Returns the options of the job that concern the device: staged bytes and precision of matmul.
 [[nodiscard]] DeviceOptions DeviceOptionsOf(const TpuestOptions& options);
 
-// Pins the vector instructions that tpuest.cpu_isa names, before the first kernel. Error kUsage at
-// that key where this processor lacks them; and at model.precision where the CPU engine computes
-// the steps here and cannot do so in bfloat16.
+// Selects the vector instructions that tpuest.cpu_isa names; call it before the first kernel. Error
+// kUsage at that key if this processor lacks them, and at model.precision if the CPU engine
+// computes the steps here and cannot use bfloat16.
 void ChooseCpuIsa(const Job& job, bool computes_here);
 
-// The device that the steps run on: the one of --device, else the one of the job; "cpu" for "auto".
+// Returns the device that the steps run on: --device's, otherwise the job's; "cpu" for "auto".
 [[nodiscard]] std::string DeviceName(const std::optional<std::string>& flag, const Job& job);
 
-// Whether a device can be one process's share of a group's: not XLA's CPU plugin, whose devices
-// have no way to those of other processes.
+// Returns true if the processes of a group can each use a share of such devices; false for XLA's
+// CPU plugin, whose devices cannot reach those of other processes.
 [[nodiscard]] bool SpansProcesses(const std::string& device);
 
-// Owns the plugin and its backend; it outlives the Estimator that runs on it.
+// Owns the plugin and its backend; must outlive the Estimator that runs on it.
 class Device {
  public:
-  // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, started for
-  // so many devices; Error kUsage that names its file where that fails.
-  // As one process of several, where there are keys: that many of the devices are its own. What is
-  // said of GPUs is for plugins that have some.
+  // "cpu" is the CPU engine, which needs nothing here. Any other name is a PJRT plugin, which is
+  // started for `devices` devices; Error kUsage names its file if that fails. With keys, this
+  // process is one of several and the devices are its share. The GPU options apply to plugins with
+  // GPUs.
   Device(const std::string& name, int devices, PjrtLogging logging, const GpuOptions& gpu,
          const PjrtProcesses& processes = {});
 
-  // nullptr stands for the CPU engine, which the Estimator makes itself.
+  // Returns nullptr for the CPU engine, which the Estimator creates itself.
   [[nodiscard]] Backend* backend() const { return backend_.get(); }
 
  private:

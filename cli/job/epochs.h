@@ -1,6 +1,6 @@
 #pragma once
-// Finds the learning rates and the periods of a job's options. Only where some of them are in
-// epochs is the input asked for its size, which may mean reading all of it.
+// Finds the learning rates and the periods in a job's options. The size of the input, which may
+// require reading all of it, is needed only if some of them are in epochs.
 
 #include <vector>
 
@@ -12,10 +12,10 @@ namespace tpuest::cli {
 
 class EpochFinder {
  public:
-  // Looks at a value and all that it holds.
+  // Searches a value and everything below it.
   void Look(const config::Value& value);
-  // True if a period is in epochs, or a rate's formula names them. Throws Error kUsage for a rate
-  // that is no formula.
+  // Returns true if a period is in epochs, or a rate's formula uses them. Throws Error kUsage for a
+  // rate that is not a formula.
   [[nodiscard]] bool found() const;
   // The learning rates that are formulas.
   [[nodiscard]] const std::vector<Formula>& formulas() const { return formulas_; }

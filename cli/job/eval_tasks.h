@@ -12,15 +12,15 @@
 
 namespace tpuest::cli {
 
-// One task an EvalSpec, in the order of the job. Error kUsage, naming the command, if the job has
-// no eval_spec.
+// Returns one task per EvalSpec, in the order of the job. Error kUsage, naming the command, if the
+// job has no eval_spec.
 [[nodiscard]] std::vector<EvalTask> EvalTasksOf(const Job& job, std::string_view command);
-// The evaluation that an InMemoryEvaluatorHook makes.
+// Returns the evaluation that an InMemoryEvaluatorHook runs.
 [[nodiscard]] EvalTask TaskOf(const Job& job, const InMemoryEvaluatorHookOptions& options);
-// The inputs of these evaluations, by their labels.
+// Returns the inputs of these evaluations by label.
 [[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(
     const Job& job, const std::vector<NamedEvalSpec>& specs);
-// The inputs of all evaluations that a training of the job may make, by their labels.
+// Returns the inputs, by label, of all evaluations that training the job may run.
 [[nodiscard]] std::map<std::string, InputFn> EvaluationInputs(const Job& job);
 
 // An evaluation that writes events while the job trains.

@@ -17,13 +17,13 @@ namespace tpuest::cli {
 namespace {
 
 StreamSpec SpecOf(const Job& job, const std::string& input_fn, Mode mode) {
-  // A batch among the stages of an input is that of training.
+  // A batch among the stages of an input has the size of training.
   const int64_t batch_size = mode == Mode::kTrain ? job.estimator.train_batch_size.value_or(1) : 1;
   return MakeJobInputFn(job, input_fn)({.mode = mode, .batch_size = batch_size})->spec();
 }
 
-// The features that an input gives as lists, and how many values an example has of the others where
-// that is known. Only parse_example makes lists, and says it.
+// The features that an input gives as lists, and the number of values per example of the other
+// features if it is known. Only parse_example makes lists.
 struct Widths {
   std::set<std::string> lists;
   std::map<std::string, int64_t> dense;
@@ -39,7 +39,7 @@ Widths WidthsOf(const data::InputFnOptions& input, const std::string& name) {
   return widths;
 }
 
-// A number or a list of them as YAML flow text.
+// Returns a number or a list of numbers as YAML flow text.
 std::string FlowText(const nn::NumberOrList& value) {
   if (const auto* const number = std::get_if<double>(&value)) return NumberText(*number);
   std::vector<std::string> texts;
@@ -49,9 +49,9 @@ std::string FlowText(const nn::NumberOrList& value) {
   return fmt::format("[{}]", Join(texts, ", "));
 }
 
-// What a request of windows holds: the features as the model takes them, for no record is a window.
-std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job,
-                                                           const std::string& input_fn) {
+// Returns the features of a request for an input with a window: the model's features, because no
+// single record makes a window.
+std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job, const std::string& input_fn) {
   std::map<std::string, data::FeatureOptions> features;
   const std::vector<data::StageOptions>& stages = job.input_fns.at(input_fn).stages;
   const auto window = std::find_if(stages.begin(), stages.end(),
@@ -61,10 +61,10 @@ std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job,
     const DType dtype = feature.dtype;
     if (dtype != DType::kFloat && dtype != DType::kInt64 && dtype != DType::kString) {
       throw Error(Code::kUsage,
-                  fmt::format("\"{}\" is {}: requests of windows are tf.Examples of what the model "
-                              "takes, which hold float32, int64 and string",
+                  fmt::format("\"{}\" is {}: a request for an input with a window is a tf.Example "
+                              "of the model's features, which can only be float32, int64 or string",
                               feature.name, NameOf(dtype)),
-                  "cast it behind the window, or serving_input_receiver_fn: {type: "
+                  "cast it after the window, or serving_input_receiver_fn: {type: "
                   "build_raw_serving_input_receiver_fn}")
           .Key(fmt::format("input_fns.{}.stages[{}]", input_fn, window - stages.begin()));
     }
@@ -74,8 +74,9 @@ std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job,
   return features;
 }
 
-// Lets requests lack what the input's records may lack: the same values stand in. Records of
-// tf.Examples are requests themselves, so that types and shapes are the input's, too.
+// Lets requests omit the features that the input's records may omit, with the same default values.
+// If the records are tf.Examples, requests have the same form, and also take the types and shapes
+// of the input.
 void TakeDefaults(const data::InputFnOptions& input, const std::string& input_fn,
                   std::map<std::string, data::FeatureOptions>& features) {
   for (auto& [name, optional] : data::OptionalFeatures(input, input_fn)) {
@@ -88,23 +89,23 @@ void TakeDefaults(const data::InputFnOptions& input, const std::string& input_fn
       }
       feature.dtype = std::visit([](const auto& f) { return f.dtype; }, found->second);
     }
-    // Only a text is the default of texts.
+    // The default of a string feature must be a string.
     if ((feature.dtype == "string") != (optional.dtype == "string")) continue;
     found->second = std::move(feature);
   }
 }
 
-// The features that a parsing receiver reads by themselves; none: it reads the input's columns.
+// Returns the features that a parsing receiver reads; empty if it reads the input's columns.
 std::map<std::string, data::FeatureOptions> RequestedFeatures(const Job& job,
-                                                              const std::string& input_fn) {
+                                                        const std::string& input_fn) {
   std::map<std::string, data::FeatureOptions> features = ColumnFeatures(job);
   if (features.empty()) return WindowFeatures(job, input_fn);
   TakeDefaults(job.input_fns.at(input_fn), input_fn, features);
   return features;
 }
 
-// The receiver that is given, or the job's rule. Only the rule asks what tf.Examples would hold, of
-// which columns may say two things.
+// Returns the given receiver, or the one by the job's rule. Only the rule derives the contents of
+// tf.Examples, on which columns may disagree.
 AnyReceiver ReceiverFor(const Job& job, const std::optional<AnyReceiver>& given) {
   if (given) return *given;
   const bool parses =
@@ -112,8 +113,8 @@ AnyReceiver ReceiverFor(const Job& job, const std::optional<AnyReceiver>& given)
   return parses ? AnyReceiver(ParsingReceiver()) : AnyReceiver(RawReceiver());
 }
 
-// The receiver for serving: the one that is given; else one that parses tf.Examples where columns
-// or the input do; else one that takes the features as they are.
+// Returns the receiver for serving: the given one; otherwise one that parses tf.Examples if columns
+// or the input do; otherwise one that takes the features unchanged.
 ServingInputReceiverFn ServingReceiver(const Job& job, const std::optional<AnyReceiver>& given) {
   const std::string input_fn = ServedInput(job);
   const data::InputFnOptions& input = job.input_fns.at(input_fn);
@@ -143,14 +144,15 @@ ServingInputReceiverFn SupervisedReceiver(const Job& job, Mode mode) {
     throw Error(Code::kUsage,
                 fmt::format("exporting mode {} needs {}", trains ? "TRAIN" : "EVAL",
                             trains ? "a train_spec" : "an eval_spec"),
-                "its input_fn says what the model takes")
+                "add it: its input_fn gives the features of the exported graph")
         .Key("export.experimental_mode");
   }
   return RawSupervisedInputReceiverFn(
       SpecOf(job, trains ? job.train_spec->input_fn : EvalSpecsOf(job)[0].spec->input_fn, mode));
 }
 
-// The receiver of an exporter; nullopt stands for the job's rule. A bare word is the parsing one.
+// Returns the receiver of an exporter; nullopt means the job's rule, a bare word the parsing
+// receiver.
 std::optional<AnyReceiver> ReceiverOf(const Job& job, const ExporterReceiver& given) {
   if (std::holds_alternative<std::string>(given)) {
     return job.export_options.serving_input_receiver_fn;
@@ -217,7 +219,7 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
     InputFn files = data::ImageFilesInputFn(job.input_fns.at(input), input);
     if (!files) {
       throw Error(Code::kUsage,
-                  "image_bytes is verified on the source's images as PNG files, which hold uint8",
+                  "--verify sends the source's images as PNG files, which hold only uint8",
                   "leave --verify out, or verify an export of features: "
                   "serving_input_receiver_fn: {type: build_raw_serving_input_receiver_fn}")
           .Key("export.serving_input_receiver_fn");
@@ -238,7 +240,7 @@ VerifyArgs VerifyArgsOf(const Job& job, int64_t records) {
     return {.records = records, .input_fn = std::move(features)};  // requests are the features
   }
   const std::map<std::string, data::FeatureOptions> columns = RequestedFeatures(job, input);
-  // A receiver of columns has no map steps: a request holds what they made.
+  // A receiver of columns runs no map steps: a request holds their results.
   const bool computes = !options.map.empty() || !options.stages.empty();
   InputFn examples;
   if (!columns.empty()) {

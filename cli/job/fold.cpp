@@ -8,12 +8,13 @@ namespace {
 
 void CheckFold(const data::FoldOptions& fold) {
   if (fold.count < 2) {
-    throw Error(Code::kUsage, fmt::format("there are {} folds; expected 2 or more", fold.count))
+    throw Error(Code::kUsage,
+                fmt::format("the number of folds is {}; expected at least 2", fold.count))
         .Key("tpuest.fold.count");
   }
   if (fold.index < 1 || fold.index > fold.count) {
     throw Error(Code::kUsage,
-                fmt::format("there is no fold {}; expected 1 to {}", fold.index, fold.count))
+                fmt::format("fold {} does not exist; expected 1 to {}", fold.index, fold.count))
         .Key("tpuest.fold.index");
   }
 }
@@ -24,13 +25,13 @@ void ApplyFold(Job& job) {
   if (!job.tpuest.fold || !job.train_spec) return;
   CheckFold(*job.tpuest.fold);
   const auto train = job.input_fns.find(job.train_spec->input_fn);
-  if (train == job.input_fns.end()) return;  // ValidateJob says it
+  if (train == job.input_fns.end()) return;  // ValidateJob reports it
   train->second.fold = data::FoldPart{*job.tpuest.fold, false};
   for (const NamedEvalSpec& named : EvalSpecsOf(job)) {
     if (named.spec->input_fn == train->first) {
-      throw Error(Code::kUsage, "tpuest.fold: train_spec and eval_spec have one input_fn",
-                  "give the eval_spec an input_fn of its own; it reads the fold of the other's "
-                  "source")
+      throw Error(
+          Code::kUsage, "tpuest.fold: train_spec and eval_spec share an input_fn",
+          "give eval_spec a separate input_fn, which then reads the fold of train_spec's source")
           .Key("eval_spec.input_fn");
     }
     const auto eval = job.input_fns.find(named.spec->input_fn);

@@ -6,9 +6,9 @@
 
 namespace tpuest::cli {
 
-// The values that the job gives under params, model, optimizer and train_batch_size, by key path
-// ("optimizer.learning_rate"). A list of scalars is one text; nulls and lists of maps (layers) are
-// left out.
+// Returns the values that the job sets in params, model, optimizer and train_batch_size, by key
+// path ("optimizer.learning_rate"). A list of scalars is one string; nulls and lists of maps
+// (layers) are skipped.
 [[nodiscard]] HParams HParamsOf(const config::Tree& tree);
 
 }  // namespace tpuest::cli

@@ -50,8 +50,8 @@ std::optional<double> StepsPerEpoch(const Job& job) {
   if (!finder.found() && !is_recorded) return std::nullopt;
   if (const std::optional<double> steps = StepsOfEpoch(job)) return steps;
   throw Error(Code::kUsage,
-              fmt::format("{} of epochs, and the input does not know its size",
-                          finder.found() ? "the schedule speaks" : "current_epoch is a part"),
+              fmt::format("{} epochs, but the input has no known size",
+                          finder.found() ? "the schedule uses" : "current_epoch counts"),
               finder.found() ? "write steps instead" : "leave it out")
       .Key(finder.found() ? "optimizer.learning_rate" : "summaries");
 }
@@ -88,7 +88,7 @@ LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                       config::Sources& sources) {
   if (!FileExists(path) && IsRecipeFile(path)) {
     const std::string name = BaseName(path);
-    throw Error(Code::kUsage, fmt::format("there is no file '{}'", path),
+    throw Error(Code::kUsage, fmt::format("the file '{}' does not exist", path),
                 fmt::format("'tpuest cp {}' writes it here, with its data",
                             name.substr(0, name.rfind('.'))));
   }
@@ -158,8 +158,7 @@ std::string ServedInput(const Job& job) {
   if (job.predict.input_fn) return *job.predict.input_fn;
   if (job.eval_spec) return EvalSpecsOf(job)[0].spec->input_fn;
   if (job.train_spec) return job.train_spec->input_fn;
-  throw Error(Code::kUsage, "the job does not say what the model is fed with",
-              "predict: {input_fn: test}")
+  throw Error(Code::kUsage, "the job has no input for predictions", "predict: {input_fn: test}")
       .Key("predict.input_fn");
 }
 

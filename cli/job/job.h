@@ -1,5 +1,5 @@
 #pragma once
-// The job file: every part's options under one roof.
+// The job file: the options of every part in one struct.
 
 #include <map>
 #include <optional>
@@ -84,7 +84,7 @@ struct DeadlineOptions {
   }
 };
 
-// How the processes of a group on several machines know each other.
+// How the processes of a group on several machines authenticate each other.
 struct ClusterOptions {
   std::optional<std::string> token_file;
   bool insecure = false;
@@ -207,9 +207,9 @@ struct TpuestOptions {
   }
 };
 
-// A job is what its file says; the help of each key stands in Visit.
+// A job is the content of its file; Visit has the help of each key.
 struct Job {
-  // It is moved, not copied: the copies of its variants are much to compile, and nobody wants one.
+  // Movable only: copying its variants takes long to compile, and nothing needs a copy.
   Job();
   Job(Job&&) noexcept;
   Job& operator=(Job&&) noexcept;
@@ -218,7 +218,7 @@ struct Job {
   int version = 0;
   std::optional<std::string> name;
   std::optional<std::string> mode;
-  std::vector<std::string> base;  // always empty: config/layers.h has put the files in
+  std::vector<std::string> base;  // always empty: config/layers.h has merged the files
   EstimatorOptions estimator;
   std::map<std::string, data::InputFnOptions> input_fns;
   nn::FeatureColumns feature_columns;
@@ -232,7 +232,8 @@ struct Job {
   PredictOptions predict;
   ExportOptions export_options;
   TpuestOptions tpuest;
-  // Of the training input, once it was looked at (cli/job/step_counts.h); no key.
+  // Steps per epoch of the training input, once it has been counted (cli/job/step_counts.h); not a
+  // key.
   std::optional<double> steps_per_epoch;
 
   template <class V>
@@ -281,53 +282,61 @@ struct Job {
   }
 };
 
-// The model that a `type:` stands for and that the program carries as a file (models/zoo).
+// Returns the embedded model file (models/zoo) that a `type:` names.
 [[nodiscard]] std::optional<config::ModelFile> FindModel(std::string_view type);
 
-// Reads the job of a file under its layers (bases, set files, overrides); the one place where the
-// visitors meet the whole of it. `sources` keeps the texts, so that faults show their lines. Error
-// kUsage with every fault, each at its file and line.
+// Reads the job of a file with its layers (bases, set files, overrides). `sources` keeps the texts,
+// so that faults can show their lines. Error kUsage with every fault, each at its file and line.
 [[nodiscard]] LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
                                     config::Sources& sources);
-// The same of the file's text, which need not be there.
+// The same from a text; the file need not exist.
 [[nodiscard]] LoadedJob ParseJobText(std::string_view text, const std::string& path,
                                      const config::Layers& layers, config::Sources& sources);
-// The job as YAML: every value with its origin; what the job and the command line say; what differs
-// from the defaults. `tree` is what the job was read from.
+// Return the job as YAML: every value with its origin; the values that the job and the command line
+// set; the values that differ from the defaults. `tree` is the tree that the job was read from.
 [[nodiscard]] std::string ResolvedText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string ShownText(const Job& job, const config::Tree& tree);
 [[nodiscard]] std::string MinimalText(const Job& job, const config::Tree& tree);
-// Every value of the job that is no section, with its path ("optimizer.learning_rate"), in the
-// order of the sections' keys.
+// Returns every scalar and list of the job with its path ("optimizer.learning_rate"), in the order
+// of the sections' keys.
 [[nodiscard]] std::vector<config::FlatValue> FlatJob(const Job& job);
 
-// The job's model with all that it is built from. Where a schedule speaks of epochs the training
-// input is opened to count its records.
+// Returns all other faults that can be found without reading data, each with its key; reading the
+// file has reported faults of form. Does not throw for an invalid job.
+[[nodiscard]] std::vector<Fault> ValidateJob(const Job& job);
+
+// Returns the job's complete model. If a schedule uses epochs, opens the training input to count
+// its records.
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
-// The model without a look at the data: epochs are of any length, so only the rates of schedules in
-// epochs are not the job's.
+// Returns the model without reading data: the length of an epoch is arbitrary, so only rates of
+// schedules in epochs differ from the job's.
 [[nodiscard]] ModelFn MakeModelFnForShapes(const Job& job);
-// The same that keeps all results, whatever tpuest.remat says.
+// The same without recomputation, whatever tpuest.remat says.
 [[nodiscard]] ModelFn MakeKeepingModelFnForShapes(const Job& job);
-// The input `name` of the job's input_fns, which has to be there; its labels are held to those that
-// the model takes.
+// Returns the input `name` of the job's input_fns, which must exist; its labels are checked against
+// the model's.
 [[nodiscard]] InputFn MakeJobInputFn(const Job& job, const std::string& name,
                                      std::vector<std::string> forwarded = {});
 
-// The job's EvalSpecs, in its order; none where it has no eval_spec. They point into the job.
+// Returns the job's EvalSpecs in its order; empty without an eval_spec. The results point into the
+// job.
 [[nodiscard]] std::vector<NamedEvalSpec> EvalSpecsOf(const Job& job);
 
-// The hooks of the train_spec, which the job must have. A hook that names an EvalSpec by its key
-// has the name of that evaluation's folder instead.
+// Returns the hooks of the train_spec, which the job must have. In a hook that names an EvalSpec by
+// its key, the key is replaced by the name of that evaluation's folder.
 [[nodiscard]] std::vector<AnyHook> HooksOf(const Job& job);
+// Returns the eval_dirs of early-stopping hooks that do not exist and that no evaluation of the job
+// in this model_dir writes to: such a hook would wait for ever.
+[[nodiscard]] std::vector<std::string> StrangeEvalDirs(const Job& job,
+                                                       const std::string& model_dir);
 
-// The input_fn whose features a prediction or a server takes: predict's, else the (first)
-// eval_spec's, else the train_spec's. Error kUsage if there is none.
+// Returns the name of the input_fn whose features a prediction or a server takes: predict's,
+// otherwise the first eval_spec's, otherwise the train_spec's. Error kUsage if the job has none.
 [[nodiscard]] std::string ServedInput(const Job& job);
 
 }  // namespace tpuest::cli
 
-// Each of these is code for hundreds of options, so the *_types.cpp alone make it.
+// Each instantiation is code for hundreds of options, so only the *_types.cpp contain them.
 namespace tpuest::config {
 extern template const Type* TypeOf<cli::Job>();
 extern template const Type* TypeOf<models::AnyModel>();

@@ -1,5 +1,5 @@
 #pragma once
-// The job by name, for headers that pass it on: the whole of it brings every part's options along.
+// Declares the job for headers that only pass it on, because job.h includes every part's options.
 
 namespace tpuest::config {
 

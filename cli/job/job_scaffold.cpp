@@ -22,11 +22,12 @@ void CheckIsVariable(const Graph& graph, const std::string& name, const std::str
   throw Error(Code::kUsage, fmt::format("the model has no variable '{}'", name),
               near                           ? fmt::format("did you mean '{}'?", *near)
               : key == "scaffold_fn.restore" ? "restore: {NAME IN THE CHECKPOINT: VARIABLE}"
-                                             : "there are: " + Join(names, ", "))
+                                             : "variables: " + Join(names, ", "))
       .Key(key);
 }
 
-// The node that gives each variable what its formula makes of the values before.
+// Adds the node that sets each variable to the value of its formula, computed from the values
+// before.
 tpuest::Node* LocalInit(Graph& graph, const std::map<std::string, Formula>& local_init) {
   nn::FormulaNames names;
   for (const auto& variable : graph.variables()) {
@@ -41,7 +42,7 @@ tpuest::Node* LocalInit(Graph& graph, const std::map<std::string, Formula>& loca
     const Value given = nn::BuildFormula(graph, formula, names);
     const bool is_one = given.shape().known_rank() && given.shape().rank() == 0;
     if (!is_one && given.shape() != variable.shape) {
-      throw Error(Code::kUsage, fmt::format("'{}' is {}, the formula gives {}", name,
+      throw Error(Code::kUsage, fmt::format("'{}' is {}, but the formula gives {}", name,
                                             variable.shape.Text(), given.shape().Text()))
           .At(formula.place);
     }
@@ -52,7 +53,7 @@ tpuest::Node* LocalInit(Graph& graph, const std::map<std::string, Formula>& loca
   return ops::NoOp(graph, assignments, "local_init");
 }
 
-// The model whose variables are set as a session begins, over what its own scaffold does.
+// Returns the model with variables set when a session begins, after its own scaffold has run.
 ModelFn WithLocalInit(ModelFn model_fn, std::map<std::string, Formula> local_init) {
   return [model_fn = std::move(model_fn), local_init = std::move(local_init)](
              Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {
@@ -69,7 +70,7 @@ ModelFn WithLocalInit(ModelFn model_fn, std::map<std::string, Formula> local_ini
   };
 }
 
-// The model whose variables are restored from other names, but for training.
+// Returns the model with variables restored from other names, except in training.
 ModelFn WithRestored(ModelFn model_fn, std::map<std::string, std::string> restore) {
   return [model_fn = std::move(model_fn), restore = std::move(restore)](
              Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {

@@ -1,5 +1,5 @@
 #pragma once
-// What the scaffold of a job's model_fn says.
+// The options of the scaffold of a job's model_fn.
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tpuest::cli {
 
-// TPUEstimatorSpec.scaffold_fn: what its Scaffold says.
+// The options of TPUEstimatorSpec.scaffold_fn's Scaffold.
 struct ScaffoldOptions {
   std::map<std::string, std::string> restore;
   std::map<std::string, Formula> local_init;
@@ -27,8 +27,8 @@ struct ScaffoldOptions {
   }
 };
 
-// The model with that scaffold, over what its own does. Error kUsage, at the key, for a name that
-// is none of the model's variables, and at the formula for one that does not fit its variable.
+// Returns the model with that scaffold applied after its own. Error kUsage at the key for an
+// unknown variable, and at the formula if its result does not fit the variable.
 [[nodiscard]] ModelFn WithScaffold(ModelFn model_fn, const ScaffoldOptions& options);
 
 }  // namespace tpuest::cli

@@ -35,7 +35,7 @@ const std::set<std::string, std::less<>> kOfModel = {
 const std::set<std::string, std::less<>> kOfLayer = {"name",     "inputs",  "trainable",
                                                      "training", "outputs", "as"};
 
-// Takes out a section's child; nullopt where it is not there.
+// Removes a section's child and returns it; nullopt if the section lacks it.
 std::optional<Node> Taken(Node& section, std::string_view key) {
   const auto found = std::find_if(section.children.begin(), section.children.end(),
                                   [&](const Node& child) { return child.key == key; });
@@ -45,7 +45,7 @@ std::optional<Node> Taken(Node& section, std::string_view key) {
   return node;
 }
 
-// Puts a child in the place of the one of its key, or behind the others.
+// Replaces the child of the same key, or appends the child.
 void Put(Node& section, Node child) {
   if (Node* const there = section.Find(child.key)) {
     *there = std::move(child);
@@ -54,7 +54,7 @@ void Put(Node& section, Node child) {
   }
 }
 
-// A scalar under a key, with the place of another.
+// Returns a scalar under a key, with the place of another node.
 Node Scalar(std::string_view key, const std::string& text, const Node& like) {
   Node node = like;
   node.kind = Node::Kind::kScalar;
@@ -84,7 +84,7 @@ class KerasImporter {
     return type != nullptr && type->text == kModelToEstimator;
   }
 
-  // The models among layers, and those in their blocks.
+  // Replaces models among layers and in their blocks.
   void Layers(Node& section) {
     if (Node* const layers = section.Find("layers")) {
       for (Node& layer : layers->children) {
@@ -110,7 +110,8 @@ class KerasImporter {
     return text.text;
   }
 
-  // The file that a node names: beside the file that it stands in, as the command line has it.
+  // Returns the path of the file that a node names: relative to the node's own file, or as given on
+  // the command line.
   std::string FileOf(const Node& node) {
     const std::string text = TextOf(node);
     const bool is_typed = node.origin.kind == config::Origin::Kind::kOverride;
@@ -133,7 +134,7 @@ class KerasImporter {
       keys.insert(keys.end(), own.begin(), own.end());
       const auto near = Nearest(child.key, keys);
       Fault(child, fmt::format("{} has no argument '{}'", kModelToEstimator, child.key),
-            near ? fmt::format("did you mean '{}'?", *near) : "it has: " + Join(keys, ", "));
+            near ? fmt::format("did you mean '{}'?", *near) : "arguments: " + Join(keys, ", "));
       known = false;
     }
     return known;
@@ -179,7 +180,7 @@ class KerasImporter {
     return names;
   }
 
-  // Throws for what the file's head or optimizer cannot be, where the job has none of its own.
+  // Throws if the job has no head or optimizer and the file's cannot be used.
   void CheckCompiled(const Node& section, const KerasJob& made) const {
     std::vector<tpuest::Fault> faults;
     if (section.Find("head") == nullptr) faults = made.head_faults;
@@ -189,24 +190,25 @@ class KerasImporter {
     if (!faults.empty()) throw Error(Code::kData, std::move(faults));
   }
 
-  // The features that weigh examples: one for all outputs, a list in their order, or by their
-  // names.
+  // Adds the features that are weights of examples: one for all outputs, a list in their order, or
+  // by their names.
   void AddSampleWeights(Node& section, KerasJob& made) {
     const std::optional<Node> given = Taken(section, kSampleWeights);
     if (!given || (given->kind == Node::Kind::kScalar && given->text == "null" && !given->quoted)) {
       return;
     }
     if (made.head.is_null()) {
-      return Fault(*given, "sample_weights are of the losses that the file was compiled with",
-                   "`head` here has weight_column");
+      return Fault(*given,
+                   "sample_weights apply only to the losses that the file was compiled with",
+                   "the job's own `head` takes weight_column instead");
     }
     KerasJson& outputs = made.head["outputs"];
     const bool is_one = given->kind == Node::Kind::kScalar;
     if (given->kind == Node::Kind::kList && given->children.size() != outputs.size()) {
       return Fault(*given,
-                   fmt::format("the model has {} outputs, and {} sample_weights are given",
+                   fmt::format("the model has {} outputs, but the job gives {} sample_weights",
                                outputs.size(), given->children.size()),
-                   "one for each, or one for all");
+                   "give one per output, or one for all");
     }
     for (size_t i = 0; i < outputs.size(); ++i) {
       const Node* const column = is_one                             ? &*given
@@ -221,11 +223,11 @@ class KerasImporter {
                                                         child.key) != made.outputs.end();
       if (known) continue;
       Fault(child, fmt::format("the model has no output '{}'", child.key),
-            "it has: " + Join(made.outputs, ", "));
+            "outputs: " + Join(made.outputs, ", "));
     }
   }
 
-  // The file's model as a section, whose lines are shown under the file's name.
+  // Returns the file's model as a section; errors show its lines under the file's name.
   Node Written(const std::string& file, const KerasJob& made) {
     std::string text = KerasYaml(made.model, 0);
     if (!made.head.is_null()) text += "head:\n" + KerasYaml(made.head, 2);
@@ -238,11 +240,11 @@ class KerasImporter {
       Fault(*section.Find("type"),
             "The given keras model has not been compiled yet. Please compile the model with "
             "`model.compile()` before calling `model_to_estimator()`.",
-            "or say `head` here: head: {type: BinaryClassHead}");
+            "or set `head` in this section: head: {type: BinaryClassHead}");
     }
-    // The job's own optimizer goes above.
+    // The job's own optimizer takes precedence.
     if (job_.root.Find("optimizer") != nullptr) Taken(model, "optimizer");
-    // The outputs of the file are those of the file's head.
+    // The file's outputs belong to the file's head.
     if (const Node* const head = section.Find("head");
         head != nullptr && section.Find("outputs") == nullptr) {
       const Node* const outputs = model.Find("outputs");
@@ -252,7 +254,7 @@ class KerasImporter {
     SetFormat(format ? *format : Scalar(kFormat, "checkpoint", *section.Find("type")));
   }
 
-  // checkpoint_format of the run, where the job says none.
+  // Sets the run's checkpoint_format if the job does not.
   void SetFormat(const Node& format) {
     if (format.text != "checkpoint" && format.text != "saver") {
       Fault(format,
@@ -271,7 +273,8 @@ class KerasImporter {
     if (config->Find(kFormat) == nullptr) config->children.push_back(format);
   }
 
-  // Of a model that is a layer: no head, and its inputs by the names that it knows them by.
+  // Turns the model into a layer: without a head, with its inputs renamed to the names that it
+  // uses.
   void AsLayer(Node& section, Node& model) {
     Taken(model, "head");
     Taken(model, "optimizer");

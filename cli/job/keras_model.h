@@ -1,6 +1,6 @@
 #pragma once
-// `model: {type: model_to_estimator, keras_model_path: FILE}`: a model that Keras saved, written
-// out as the layers, head and optimizer of a job before the job is read.
+// `model: {type: model_to_estimator, keras_model_path: FILE}`: a model that Keras saved, expanded
+// into the layers, head and optimizer of a job before the job is read.
 
 #include <string_view>
 
@@ -14,10 +14,10 @@ inline constexpr std::string_view kModelToEstimator = "model_to_estimator";
 // Its arguments, as parameters of a model file.
 [[nodiscard]] config::ModelFile KerasModelKeys();
 
-// Replaces the job's model, and those of its layers, that are of this type: the section becomes one
-// of type Functional with the file's layers, which starts with the file's weights; head, optimizer
-// and checkpoint_format are the file's where the job says none. Faults of the section are added;
-// Error kData for what is wrong with the file.
+// Replaces the job's model, and its layers, of this type: the section becomes one of type
+// Functional with the file's layers, and starts with the file's weights. Head, optimizer and
+// checkpoint_format come from the file unless the job sets them. Adds the faults of the section;
+// Error kData for an invalid file.
 void ImportKerasModels(config::Tree& job, config::Sources& sources, Faults& faults);
 
 }  // namespace tpuest::cli

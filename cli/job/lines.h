@@ -1,5 +1,5 @@
 #pragma once
-// Lines of a job file that people are to read.
+// Formats lines of a job file for people to read.
 
 #include <cstddef>
 #include <string>
@@ -8,28 +8,30 @@
 
 namespace tpuest::cli {
 
-// A string of the job, in flow or block: quoted where YAML needs it, "${" escaped.
+// Returns a string of the job for flow or block style: quoted if YAML needs it, "${" escaped.
 [[nodiscard]] std::string Word(const std::string& text);
 
-// A column's number to a hundredth of the column's deviation, always with a decimal point.
+// Returns a column's number rounded to a hundredth of the column's deviation, always with a decimal
+// point.
 [[nodiscard]] std::string Rounded(double value, double deviation);
 
-// "[a, b, c]" as it stands from character `column` of a line on. A line takes 100 characters; those
-// that follow are indented by `indent`.
+// Returns "[a, b, c]" for a line that already has `column` characters. Lines have at most 100
+// characters; continuation lines are indented by `indent`.
 [[nodiscard]] std::string FlowList(size_t column, const std::vector<std::string>& items,
                                    size_t indent);
-// The list behind a head: "head[a, b, c]".
+// Returns the list after a head: "head[a, b, c]".
 [[nodiscard]] std::string FlowList(const std::string& head, const std::vector<std::string>& items,
                                    size_t indent);
 
-// The line and its newline, with the comment behind it, or above it where 100 characters do not
-// hold both.
+// Returns the line and its newline, with the comment after it, or above it if both exceed 100
+// characters.
 [[nodiscard]] std::string Commented(const std::string& line, const std::string& comment);
 
-// A section's keys with their values, in the order of the text.
+// The keys of a section with their values, in the order of the text.
 using Fields = std::vector<std::pair<std::string, std::string>>;
 
-// "  name: {key: value, ...}" with a comment, on one line of 100 characters or on a line a key.
+// Returns "  name: {key: value, ...}" with a comment, on one line of up to 100 characters,
+// otherwise with one key per line.
 [[nodiscard]] std::string SectionLines(const std::string& name, const Fields& fields,
                                        const std::string& comment);
 

@@ -33,8 +33,8 @@ bool IsEmpty(const Value& value) {
 }
 
 Fault Refused(const std::string& key, std::string_view what) {
-  return {.message = fmt::format("{}: {}, and --no-commands allows none", key, what),
-          .hint = fmt::format("'~{}' on the command line takes it out of the job", key),
+  return {.message = fmt::format("{}: {}, which --no-commands forbids", key, what),
+          .hint = fmt::format("'~{}' on the command line removes it from the job", key),
           .key = key,
           .place = {}};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The keys by which a job runs code that is not tpuest's: programs that feed it or that hooks
-// start, and shared libraries. --no-commands refuses a job with any of them.
+// The keys with which a job runs foreign code: programs that feed it or that hooks start, and
+// shared libraries. --no-commands refuses a job with any of them.
 
 #include <string_view>
 #include <vector>
@@ -10,10 +10,11 @@
 
 namespace tpuest::cli {
 
-// Whether a key of a section of this type names a program or a library: command of an ExecHook.
+// Returns true if a key of a section of this type names a program or a library, such as command of
+// an ExecHook.
 [[nodiscard]] bool RunsOutsideCode(std::string_view type, std::string_view key);
 
-// A fault for each such key of the job that has a value, with the key's path.
+// Returns a fault, with the key's path, for each such key of the job that has a value.
 [[nodiscard]] std::vector<Fault> OutsideCodeOf(const Job& job);
 
 }  // namespace tpuest::cli

@@ -18,7 +18,7 @@ void Replace(std::string& text, std::string_view what, std::string_view with) {
   }
 }
 
-// The summary is the comment at the head, up to the first "." or ":" that ends a clause.
+// Returns the comment at the file's head, up to the first "." or ":" that ends a clause.
 std::string SummaryOf(std::string_view text) {
   std::string comment;
   for (const std::string& line : Split(text, '\n')) {
@@ -66,7 +66,7 @@ Recipe FindRecipe(const std::string& name) {
   }
   const auto nearest = Nearest(name, names);
   throw Error(
-      Code::kUsage, fmt::format("there is no recipe '{}'", name),
+      Code::kUsage, fmt::format("unknown recipe '{}'", name),
       nearest ? fmt::format("did you mean '{}'?", *nearest) : "'tpuest ls recipes' lists them");
 }
 

@@ -17,7 +17,8 @@ using config::Value;
 using Kind = Type::Kind;
 
 constexpr const char* kDialect = "https://json-schema.org/draft/2020-12/schema";
-// The pattern of a string with ${...}: it may become any scalar, so it is allowed for each.
+// The pattern of a string with ${...}, which every scalar allows, because the result may have any
+// type.
 constexpr const char* kVariable = "\\$\\{";
 constexpr const char* kFraction = "^[-+0-9.eE]+/[-+0-9.eE]+$";
 constexpr const char* kEpochs = "^[0-9.eE+]+ep$";
@@ -27,7 +28,8 @@ Json Pattern(const char* pattern) { return {{"type", "string"}, {"pattern", patt
 Json AnyOf(Json of) { return {{"anyOf", std::move(of)}}; }
 Json OrVariable(const Json& schema) { return AnyOf({schema, {{"$ref", "#/$defs/${}"}}}); }
 
-// The default of a key; nullopt for a section and for what no reader would write.
+// Returns the default of a key; nullopt for a section and for a default that cannot be written in a
+// job.
 std::optional<Json> DefaultOf(const Value& value) {
   switch (value.type->kind) {
     case Kind::kBool:
@@ -72,7 +74,7 @@ std::optional<Json> DefaultOf(const Value& value) {
 
 class SchemaWriter {
  public:
-  // The properties of a section; `at` holds its defaults.
+  // Returns the properties of a section; `at` holds its defaults.
   Json Section(const Type& type, void* at) {
     Json properties = Json::object();
     Json required = Json::array();
@@ -154,12 +156,13 @@ class SchemaWriter {
     return OrVariable({{"enum", words}});
   }
 
-  // Refers to the definition, so that sections that hold each other have an end.
+  // Refers to a definition, because sections may contain each other.
   Json Named(const Type& type) {
     const std::string name(type.name);
     const auto [known, is_new] = names_.emplace(&type, name);
     if (is_new) {
-      // Two kinds may share a name and differ: GlorotUniform of layers and of columns.
+      // Two kinds can have different types of the same name: GlorotUniform of layers and of
+      // columns.
       while (definitions_.contains(known->second)) known->second += "_";
       definitions_[known->second] = Json();
       const Fresh fresh = type.make();
@@ -169,7 +172,7 @@ class SchemaWriter {
     return {{"$ref", "#/$defs/" + known->second}};
   }
 
-  // A section with a type may also be written as the type's name alone.
+  // A section with a type may also be written as just the type's name.
   Json Alternatives(const Type& variant, const Field& field) {
     Json names = Json::array();
     Json any = Json::array();
@@ -189,7 +192,7 @@ class SchemaWriter {
   Json definitions_ = {{"${}", Pattern(kVariable)}};
 };
 
-// The types of model files, which any of their parameters may follow.
+// Returns the types of model files, which accept any parameter.
 Json ModelFileTypes() {
   Json types = Json::array({kModelToEstimator});
   for (const models::ModelFile& file : models::ModelFiles()) {
@@ -199,7 +202,7 @@ Json ModelFileTypes() {
           {"allOf", {{{"properties", {{"type", {{"enum", types}}}}}, {"required", {"type"}}}}}};
 }
 
-// An item of `layers` that config/blocks.h writes out.
+// Returns the schema of an item of `layers` that config/blocks.h expands.
 Json WrittenItem() {
   Json keys = Json::array();
   for (const char* const key : {"block", "if", "repeat", "as"}) {
@@ -208,7 +211,7 @@ Json WrittenItem() {
   return {{"type", "object"}, {"allOf", {AnyOf(keys)}}};
 }
 
-// Adds what a model may hold beside its type's own keys: blocks, and models of files.
+// Adds the keys that a model may have besides its type's own: blocks, and models of files.
 void AddBlocks(Json& definitions, Json& model) {
   for (const std::string_view type :
        {models::Functional::kType, models::Sequential::kType, nn::NestedModel::kType}) {
@@ -231,8 +234,7 @@ Json JobSchema() {
                  {"title", "tpuest job"},
                  {"description", "A job of TPUEstimator: its keys are TensorFlow's arguments."}};
   schema.update(writer.Section(*value.type, value.at));
-  // Keys "x-..." are a home for anchors, and a merge key "<<" brings keys that need not be said
-  // twice.
+  // Keys "x-..." hold anchors, and a merge key "<<" adds keys that may be required.
   schema["patternProperties"] = {{"^x-", Json::object()}};
   Json definitions = writer.TakeDefinitions();
   AddBlocks(definitions, schema["properties"]["model"]);

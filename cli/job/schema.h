@@ -5,8 +5,8 @@
 
 namespace tpuest::cli {
 
-// Every key with its description, its words, its default and whether it is required; sections with
-// a `type:` stand once under $defs.
+// Returns every key with its description, its allowed words, its default and whether it is
+// required; each section with a `type:` is defined once under $defs.
 [[nodiscard]] Json JobSchema();
 
 }  // namespace tpuest::cli

@@ -26,7 +26,7 @@ struct FoundCount {
   StepCount* count = nullptr;
 };
 
-// Finds the counts in epochs of a value and all below it.
+// Finds the counts in epochs in a value and everything below it.
 class CountFinder {
  public:
   void Look(const Value& value, const std::string& key) {
@@ -83,7 +83,7 @@ std::vector<FoundCount> CountsOf(Job& job) {
   return finder.Take();
 }
 
-// True for the key of a hook in an evaluation or a prediction, also in one that a training makes.
+// Returns true for the key of a hook of an evaluation or a prediction, also of one during training.
 bool IsInEvalHook(const std::string& key) {
   constexpr std::string_view kHooks = "hooks[";
   const size_t first = key.find(kHooks);
@@ -98,7 +98,7 @@ double ExamplesOfStep(const EstimatorOptions& options) {
 std::string LengthHint(const Job& job, const FoundCount& found) {
   const std::string name = found.key.substr(found.key.rfind('.') + 1);
   if (!job.estimator.train_batch_size) {
-    return fmt::format("train_batch_size says how many a step takes; or in steps: {}: 1000", name);
+    return fmt::format("set train_batch_size, or write the count in steps: {}: 1000", name);
   }
   return fmt::format("in steps: {}: 1000", name);
 }
@@ -110,7 +110,7 @@ std::optional<double> StepsOfEpoch(const Job& job) {
   if (!job.train_spec || !job.estimator.train_batch_size) return std::nullopt;
   const std::string& name = job.train_spec->input_fn;
   const data::InputFnOptions& options = job.input_fns.at(name);
-  // What is read to be counted could not be read again.
+  // Standard input cannot be read again after counting.
   if (data::ReadsStandardInput(options.source)) return std::nullopt;
   std::optional<int64_t> examples = data::KnownSize(options, name);
   if (!examples) {
@@ -140,9 +140,9 @@ std::vector<EpochCount> ResolveStepCounts(Job& job) {
     }
     const bool has_batch = job.estimator.train_batch_size.has_value();
     faults.Say(found.key,
-               fmt::format("{} of epochs, and {}", found.count->Text(),
-                           has_batch ? "the training input does not know its length"
-                                     : "the job does not say how many examples a step takes"),
+               fmt::format("{} is in epochs, but {}", found.count->Text(),
+                           has_batch ? "the length of the training input is unknown"
+                                     : "the job does not set the number of examples per step"),
                LengthHint(job, found));
   }
   faults.ThrowAny(Code::kUsage);
@@ -160,11 +160,12 @@ std::vector<Fault> CheckStepCounts(const Job& job) {
   finder.Look(config::ValueOf(prediction), "predict");
   Faults faults;
   for (const FoundCount& found : finder.Take()) {
-    faults.Expect(!IsInEvalHook(found.key), found.key,
-                  fmt::format("epochs are of the training input, and this counts the batches of "
-                              "an evaluation: {}",
-                              found.count->Text()),
-                  "a number of batches");
+    faults.Expect(
+        !IsInEvalHook(found.key), found.key,
+        fmt::format(
+            "{}: epochs refer to the training input, but this key counts batches of an evaluation",
+            found.count->Text()),
+        "write a number of batches");
   }
   return faults.Take();
 }

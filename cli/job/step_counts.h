@@ -1,6 +1,6 @@
 #pragma once
-// The counts of steps that a job gives in epochs ("max_steps: 10ep"): which there are, and the
-// steps that they are of its training input.
+// The counts of steps that a job gives in epochs ("max_steps: 10ep"): finds them and converts them
+// to steps of the training input.
 
 #include <cstdint>
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace tpuest::cli {
 
-// The steps of one epoch of the training input, not rounded: its examples by those of a step. It is
-// opened for that, which may mean reading all of it. nullopt: the input does not know its length,
-// or a step its examples.
+// Returns the steps of one epoch of the training input, not rounded: its examples divided by the
+// examples per step. Opens the input, which may require reading all of it. nullopt if the length of
+// the input or the number of examples per step is unknown.
 [[nodiscard]] std::optional<double> StepsOfEpoch(const Job& job);
 
 // A count in epochs: "train_spec.max_steps", "10ep", 313.
@@ -26,12 +26,12 @@ struct EpochCount {
   // "train_spec.max_steps: 10ep is 313 steps"
   [[nodiscard]] std::string Text() const;
 };
-// Makes all of the counts in epochs steps, of a job with a train_spec: the input is opened where
-// there is one such count. A second call has nothing to do. Error kUsage with a fault at each,
-// where the length of an epoch is not known.
+// Converts all counts in epochs of a job with a train_spec to steps; opens the input only if the
+// job has such a count. A second call changes nothing. Error kUsage, with a fault at each count, if
+// the length of an epoch is unknown.
 std::vector<EpochCount> ResolveStepCounts(Job& job);
 
-// The faults of counts in epochs where no training counts: in hooks of an evaluation.
+// Returns the faults of counts in epochs where epochs have no meaning: in hooks of an evaluation.
 [[nodiscard]] std::vector<Fault> CheckStepCounts(const Job& job);
 
 }  // namespace tpuest::cli

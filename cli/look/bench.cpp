@@ -91,16 +91,16 @@ std::string PercentText(double share) { return fmt::format("{:.0f} %", 100 * sha
 // ---- bench input ------------------------------------------------------------------------------
 
 std::string InputVerdict(const data::InputBench& bench) {
-  const auto slowest = std::max_element(
-      bench.stages.begin(), bench.stages.end(),
-      [](const data::StageRate& a, const data::StageRate& b) { return a.share < b.share; });
-  std::string text =
-      fmt::format("{} takes {} of an example's time", slowest->stage, PercentText(slowest->share));
+  const auto slowest =
+      std::max_element(bench.stages.begin(), bench.stages.end(),
+                       [](const data::StageRate& a, const data::StageRate& b) { return a.share < b.share; });
+  std::string text = fmt::format("{} takes {} of the time per example", slowest->stage,
+                                 PercentText(slowest->share));
   std::vector<std::string> helpful;
   for (const data::InputVariant& variant : bench.variants) {
     const double times = variant.examples_per_sec / std::max(bench.examples_per_sec, 1e-9);
     if (times >= kWorthIt)
-      helpful.push_back(fmt::format("{} gives {:.1f} times as many", variant.key, times));
+      helpful.push_back(fmt::format("{} makes it {:.1f} times as fast", variant.key, times));
   }
   return helpful.empty() ? text : fmt::format("{}; {}", text, Join(helpful, ", "));
 }
@@ -169,12 +169,12 @@ struct StepReport {
 std::string StepReport::Verdict(const std::string& job) const {
   if (waits()) {
     return fmt::format(
-        "the input is the bottleneck: {} of a step's time waits for it; 'tpuest bench input {}' "
-        "says which stage, and which key helps",
+        "the input is the bottleneck: steps wait for it {} of the time; 'tpuest bench input {}' "
+        "shows the slowest stage, and the keys that help",
         PercentText(step.waited), job);
   }
   std::string text =
-      fmt::format("the step is the bottleneck: the input alone is {:.1f} times as fast",
+      fmt::format("the step is the bottleneck: the input by itself is {:.1f} times as fast",
                   input_rate / std::max(step_rate(), 1e-9));
   if (!step.ops.empty()) {
     text += fmt::format("; {} takes {}", step.ops[0].op, PercentText(step.ops[0].share));
@@ -323,11 +323,12 @@ int BenchTheRate(const BenchInvocation& invocation, config::Sources& sources) {
 int RunBench(const BenchInvocation& invocation, config::Sources& sources) {
   if (invocation.subject == "rate") return BenchTheRate(invocation, sources);
   if (invocation.subject != "step" && invocation.subject != "input") {
-    throw Error(Code::kUsage,
-                invocation.subject.empty()
-                    ? "bench needs to know what to measure"
-                    : fmt::format("bench measures no '{}'", invocation.subject),
-                "tpuest bench step job.yaml; input and rate are the others");
+    throw Error(
+        Code::kUsage,
+        invocation.subject.empty()
+            ? "bench needs a subcommand"
+            : fmt::format("bench has no subcommand '{}'", invocation.subject),
+        "tpuest bench step job.yaml, tpuest bench input job.yaml or tpuest bench rate job.yaml");
   }
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
   ForgetFolder(loaded.job);

@@ -95,16 +95,16 @@ void CheckMachine(const Machine& machine, std::vector<Problem>& problems) {
   if (memory < kLittleMemory) {
     problems.push_back(
         {fmt::format("{} of memory", BytesText(static_cast<int64_t>(memory))),
-         "a smaller batch needs less; `tpuest plan JOB` says how much a step takes"});
+         "a smaller batch needs less; `tpuest plan JOB` shows the memory of a step"});
   }
   if (machine.open_files && *machine.open_files < kFewFiles) {
     problems.push_back(
-        {fmt::format("{} open files are allowed", *machine.open_files), "ulimit -n 1024"});
+        {fmt::format("only {} open files are allowed", *machine.open_files), "ulimit -n 1024"});
   }
   if (machine.address_space) {
     problems.push_back({fmt::format("the address space is limited to {}",
                                     BytesText(static_cast<int64_t>(*machine.address_space))),
-                        "ulimit -v unlimited: files are mapped whole"});
+                        "ulimit -v unlimited: tpuest maps whole files"});
   }
   if (machine.core_quota && *machine.core_quota < machine.usable_cores) {
     problems.push_back({fmt::format("the control group allows {:.1f} of {} cores",
@@ -122,17 +122,16 @@ void CheckDisks(const Findings& findings, std::vector<Problem>& problems) {
   for (const auto& [what, disk] : findings.disks) {
     if (disk.free < kLittleDisk) {
       problems.push_back(
-          {fmt::format("{}: {} are free", what, BytesText(static_cast<int64_t>(disk.free))),
+          {fmt::format("{}: only {} are free", what, BytesText(static_cast<int64_t>(disk.free))),
            "a run keeps keep_checkpoint_max checkpoints; name another --model-dir"});
     }
     if (!disk.writable) {
-      problems.push_back(
-          {fmt::format("{}: it cannot be written to", what), "name another --model-dir"});
+      problems.push_back({fmt::format("{}: is not writable", what), "name another --model-dir"});
     }
     if (!disk.type.empty()) {
       problems.push_back(
-          {fmt::format("{}: it lies on a network file system ({})", what, disk.type),
-           "two machines must not train in one model_dir: locks may not reach that far"});
+          {fmt::format("{}: is on a network file system ({})", what, disk.type),
+           "two machines must not train in one model_dir: locks may not work between them"});
     }
   }
 }
@@ -140,11 +139,11 @@ void CheckDisks(const Findings& findings, std::vector<Problem>& problems) {
 void CheckPlugins(const std::vector<PluginProbe>& plugins, std::vector<Problem>& problems) {
   for (const PluginProbe& plugin : plugins) {
     if (plugin.path.empty() || plugin.starts) continue;
-    problems.push_back(
-        {fmt::format("--device {}: {}", plugin.device, plugin.message),
-         plugin.device == "cpu-xla"
-             ? "take a newer one: remove it and ./dev plugins cpu, or pip install -U xla-cpu-pjrt"
-             : "without the device the plugin serves `plan --compile` alone"});
+    problems.push_back({fmt::format("--device {}: {}", plugin.device, plugin.message),
+                        plugin.device == "cpu-xla"
+                            ? "install a newer plugin: remove it and run ./dev plugins cpu, or pip "
+                              "install -U xla-cpu-pjrt"
+                            : "without the device the plugin is useful only for `plan --compile`"});
   }
 }
 
@@ -176,7 +175,7 @@ Findings Examine(const Invocation& invocation, config::Sources& sources) {
   CheckPlugins(findings.plugins, findings.problems);
   if (findings.job && findings.job->is_training) {
     findings.problems.push_back(
-        {"model_dir: a process trains there now", "wait for it, or stop it"});
+        {"model_dir: another process trains there now", "wait for it, or stop it"});
   }
   return findings;
 }
@@ -233,8 +232,7 @@ std::string Text(const Findings& findings) {
   for (const PluginProbe& plugin : findings.plugins)
     rows.push_back({plugin.device, PluginText(plugin)});
   rows.push_back({"TF_CONFIG", findings.tf_config});
-  rows.push_back(
-      {"process", findings.process ? hosts::PlaceText(*findings.process) : "cannot be told"});
+  rows.push_back({"process", findings.process ? hosts::PlaceText(*findings.process) : "unknown"});
   for (const auto& [name, value] : findings.environment) rows.push_back({name, value});
   if (findings.job && !findings.job->path.empty()) rows.push_back({"job", findings.job->path});
   std::string text = TableText({false, false}, rows);

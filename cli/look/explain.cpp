@@ -64,7 +64,7 @@ Invocation InvocationFor(const ExplainInvocation& given) {
 NamedEvalSpec SpecFor(const Job& job, const std::optional<std::string>& name) {
   const std::vector<NamedEvalSpec> specs = EvalSpecsOf(job);
   if (specs.empty()) {
-    throw Error(Code::kUsage, "explain needs an eval_spec, whose rows it looks at",
+    throw Error(Code::kUsage, "explain needs an eval_spec, whose rows it reads",
                 "eval_spec: {input_fn: test, steps: null}");
   }
   if (!name) return specs.front();
@@ -73,8 +73,9 @@ NamedEvalSpec SpecFor(const Job& job, const std::optional<std::string>& name) {
     if (spec.label == *name) return spec;
     labels.push_back(spec.label);
   }
-  throw Error(Code::kUsage, fmt::format("--name {}: it is none of eval_spec", *name),
-              fmt::format("there are: {}", Join(labels, ", ")));
+  throw Error(Code::kUsage,
+              fmt::format("--name {}: eval_spec has no evaluation of this name", *name),
+              fmt::format("evaluations: {}", Join(labels, ", ")));
 }
 
 // All that was found out.
@@ -161,8 +162,9 @@ std::string WeightsText(const Explanation& of, int64_t limit) {
   }
   std::vector<bool> right(head.size(), true);
   right[0] = right[1] = false;
-  const std::string toward =
-      logits == 1 && of.classes.size() == 2 ? fmt::format(", up is {}", of.classes[1]) : "";
+  const std::string toward = logits == 1 && of.classes.size() == 2
+                                 ? fmt::format(", positive weights favour {}", of.classes[1])
+                                 : "";
   return fmt::format("weights of the linear model, the largest first{}:\n{}{}", toward,
                      TableText(right, rows), RestText(weights.size(), limit));
 }
@@ -221,7 +223,7 @@ Explanation Explain(Session& session, const ExplainInvocation& invocation) {
   const Job& job = session.job();
   const NamedEvalSpec spec = SpecFor(job, invocation.name);
   if (job.estimator.batch_axis) {
-    throw Error(Code::kUsage, "explain shuffles rows, which batch_axis puts on other axes")
+    throw Error(Code::kUsage, "explain cannot shuffle the rows of a job with batch_axis")
         .Key("batch_axis");
   }
   const std::optional<std::string> checkpoint = session.Checkpoint();

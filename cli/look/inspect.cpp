@@ -62,8 +62,7 @@ Found FindInFolder(const std::string& path) {
       hint = "tpuest inspect " + JoinPath(path, CheckpointPrefix(name));
   }
   throw Error(Code::kData,
-              fmt::format("{}: there is no checkpoint, SavedModel, event file or image here", path),
-              hint);
+              fmt::format("{}: has no checkpoint, SavedModel, event file or image", path), hint);
 }
 
 // The first record of an event file names the format.
@@ -92,14 +91,12 @@ Found FindFile(const std::string& path, bool verify) {
   if (IsEventFile(path) || HoldsEvents(path)) return {Kind::kEvents, path, {path}};
   if (!verify && BeginsAsKeras(path)) return {Kind::kKeras, path};
   if (verify || BeginsAsRecords(path)) return {Kind::kRecords, path};
-  throw Error(
-      Code::kData,
-      fmt::format(
-          "{}: this is no checkpoint, SavedModel, graph, event file, TFRecord file, image or "
-          "file of Keras'",
-          path),
-      IsJobFile(path) ? fmt::format("tpuest config show {}", path)
-                      : "--verify reads it as a TFRecord file all the same");
+  throw Error(Code::kData,
+              fmt::format("{}: is not a checkpoint, SavedModel, graph, event file, TFRecord file, "
+                          "image or file of Keras",
+                          path),
+              IsJobFile(path) ? fmt::format("tpuest config show {}", path)
+                              : "--verify reads it as a TFRecord file anyway");
 }
 
 // `verify` makes any file a TFRecord file, whatever it begins with.
@@ -111,21 +108,21 @@ Found Find(const std::string& given, bool verify) {
   if (DirectoryExists(path)) return FindInFolder(path);
   if (const auto prefix = FindCheckpoint(path)) return {Kind::kCheckpoint, *prefix};
   if (FileExists(path)) return FindFile(path, verify);
-  throw Error(Code::kData, fmt::format("{}: there is no such file or checkpoint", path));
+  throw Error(Code::kData, fmt::format("{}: no such file or checkpoint exists", path));
 }
 
 // The variables of a checkpoint or SavedModel; `flag` asks for them.
 std::string VariablesOf(const Found& found, std::string_view flag) {
   if (found.kind == Kind::kCheckpoint) return found.path;
   if (found.kind == Kind::kSavedModel) return SavedModelVariables(found.path);
-  throw Error(Code::kUsage, fmt::format("--{}: {} is no checkpoint", flag, found.path));
+  throw Error(Code::kUsage, fmt::format("--{}: {} is not a checkpoint", flag, found.path));
 }
 
 // A flag that the kind of file has no use for is a mistake.
 void CheckFlags(const InspectInvocation& flags, const Found& found) {
   const bool is_image = found.kind == Kind::kImage || found.kind == Kind::kImages;
   if (found.kind == Kind::kRecords || (!flags.head && (is_image || !flags.verify))) return;
-  throw Error(Code::kUsage, fmt::format("--{}: {} is no TFRecord file",
+  throw Error(Code::kUsage, fmt::format("--{}: {} is not a TFRecord file",
                                         flags.verify ? "verify" : "head", found.path));
 }
 

@@ -46,9 +46,10 @@ std::string RateKey(const LoadedJob& loaded, const std::optional<std::string>& g
     const std::string path = key.path.substr(0, end) + "optimizer.learning_rate";
     if (std::find(rates.begin(), rates.end(), path) == rates.end()) rates.push_back(path);
   }
-  throw Error(Code::kUsage, "bench rate does not see which learning rate it should raise",
-              rates.empty() ? "--key optimizer.learning_rate"
-                            : fmt::format("there are: {}; --key {}", Join(rates, ", "), rates[0]));
+  throw Error(Code::kUsage, "bench rate does not know which learning rate to raise",
+              rates.empty()
+                  ? "--key optimizer.learning_rate"
+                  : fmt::format("the job has: {}; --key {}", Join(rates, ", "), rates[0]));
 }
 
 // Adds up what is known of the losses so far.
@@ -164,7 +165,7 @@ RateTest TestRates(const Invocation& invocation, const RateRange& range, config:
     if (result.exit_code != 0) {
       throw Error(static_cast<Code>(result.exit_code),
                   fmt::format("bench rate was {}", result.stopped_because),
-                  "nothing was kept of it; run it again");
+                  "run it again: it keeps no intermediate results");
     }
   } catch (const Error& error) {
     if (error.code() != Code::kDiverged || test.steps.size() < kLeastSteps) throw;

@@ -34,7 +34,7 @@ struct Steps {
 };
 
 Steps ParseSteps(const std::optional<std::string>& given) {
-  if (!given) throw Error(Code::kUsage, "replay needs to know the step", kExample);
+  if (!given) throw Error(Code::kUsage, "replay needs a step", kExample);
   const size_t colon = given->find(':');
   const auto first = WholeNumber<int64_t>(std::string_view(*given).substr(0, colon));
   const auto last = colon == std::string::npos
@@ -42,7 +42,7 @@ Steps ParseSteps(const std::optional<std::string>& given) {
                         : WholeNumber<int64_t>(std::string_view(*given).substr(colon + 1));
   if (first && last && *first >= 1 && *last >= *first) return {*first, *last};
   throw Error(Code::kUsage,
-              fmt::format("--step: expected a step from 1 on, or A:B, found '{}'", *given),
+              fmt::format("--step: expected a step of at least 1, or A:B, found '{}'", *given),
               kExample);
 }
 
@@ -188,7 +188,7 @@ std::string NotFiniteText(const NotFiniteTensor& tensor) {
   }
   const std::string where =
       tensor.place.line > 0 ? fmt::format(" ({}:{})", tensor.place.file, tensor.place.line) : "";
-  return fmt::format("{} '{}' {} is the first that is not finite: {}{}{}", tensor.op, tensor.node,
+  return fmt::format("{} '{}' {} is the first non-finite result: {}{}{}", tensor.op, tensor.node,
                      tensor.shape, tensor.kind,
                      rows.empty()       ? ""
                      : rows.size() == 1 ? " in row " + rows[0]
@@ -251,8 +251,8 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
   Rerun rerun(invocation, run, replayed.from, sources);
   if (rerun.start() >= wanted.first) {
     throw Error(Code::kUsage,
-                fmt::format("{} is of step {}, step {} is before it", *replayed.from, rerun.start(),
-                            wanted.first),
+                fmt::format("{} is a checkpoint of step {}, which is not before step {}",
+                            *replayed.from, rerun.start(), wanted.first),
                 "name an earlier checkpoint, or the run for its newest one before the step");
   }
   RowLog rows(rerun.start(), wanted);
@@ -278,8 +278,8 @@ Replayed Replay(const ReplayInvocation& invocation, config::Sources& sources) {
   if (replayed.steps.empty()) {
     throw Error(
         Code::kUsage,
-        fmt::format("the run ends with step {}, so step {} is none of it", reached, wanted.first),
-        "KEY=VALUE puts other values over the job's: max_steps=...");
+        fmt::format("the run ends with step {}, so it has no step {}", reached, wanted.first),
+        "KEY=VALUE overrides the job's values: max_steps=...");
   }
   if (reached < wanted.last) {
     rerun.session().log().Warning("the run ends with step {}, before step {}", reached,

@@ -86,14 +86,13 @@ NamedRun RunOf(const Invocation& invocation) {
   if (!DirectoryExists(path)) {
     run.checkpoint = FindCheckpoint(path);
     if (!run.checkpoint) {
-      throw Error(Code::kCheckpoint, fmt::format("{}: there is no such run or checkpoint", path));
+      throw Error(Code::kCheckpoint, fmt::format("{}: no such run or checkpoint exists", path));
     }
   }
   if (FileExists(ResolvedJobPath(run.model_dir))) return run;
-  throw Error(
-      Code::kUsage,
-      fmt::format("{}: there is no run here ({} is missing)", path, ResolvedJobPath(run.model_dir)),
-      "name a folder that tpuest has trained in");
+  throw Error(Code::kUsage,
+              fmt::format("{}: is not a run ({} is missing)", path, ResolvedJobPath(run.model_dir)),
+              "name a folder that tpuest has trained in");
 }
 
 std::optional<std::string> CheckpointBefore(const std::string& model_dir, int64_t step) {
@@ -152,7 +151,7 @@ int64_t Rerun::TrainTo(int64_t step, SessionRunHook* watch, const Wrap& wrap) {
   if (result.exit_code == 0) return result.global_step;
   throw Error(static_cast<Code>(result.exit_code),
               fmt::format("{} was {}", invocation_.command, result.stopped_because),
-              "nothing was kept of it; run it again");
+              "run it again: it keeps no intermediate results");
 }
 
 }  // namespace tpuest::cli

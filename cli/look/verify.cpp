@@ -86,9 +86,10 @@ std::optional<std::string> ParseFrom(const VerifyInvocation& invocation, const N
   if (given == "start") return std::nullopt;
   std::optional<std::string> prefix = FindCheckpoint(given, run.model_dir);
   if (!prefix) {
-    throw Error(Code::kCheckpoint, fmt::format("--from {}: there is no such checkpoint", given),
-                fmt::format("'tpuest inspect {}' shows the newest; --from start needs none",
-                            run.model_dir));
+    throw Error(
+        Code::kCheckpoint, fmt::format("--from {}: no such checkpoint exists", given),
+        fmt::format("'tpuest inspect {}' shows the newest checkpoint; --from start needs none",
+                    run.model_dir));
   }
   return prefix;
 }
@@ -103,8 +104,9 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
   Rerun rerun(invocation, run, verified.from, sources);
   verified.start = rerun.start();
   if (verified.start >= step) {
-    throw Error(Code::kUsage, fmt::format("--from {}: {} is of step {}, not after it",
-                                          *invocation.from, prefix, step));
+    throw Error(Code::kUsage,
+                fmt::format("--from {}: {} is a checkpoint of step {}, which is not later",
+                            *invocation.from, prefix, step));
   }
   const int64_t reached = rerun.TrainTo(step);
   if (invocation.dry_run) {
@@ -113,9 +115,10 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
     return verified;
   }
   if (reached != step) {
-    throw Error(Code::kGate,
-                fmt::format("{}: trained again, the run ends with step {}", prefix, reached),
-                "candidates: files of the input may have changed");
+    throw Error(
+        Code::kGate,
+        fmt::format("{}: when trained again, the run already ends with step {}", prefix, reached),
+        "candidates: files of the input may have changed");
   }
   const SavedState again = LoadCheckpoint(rerun.folder());
   verified.tensors = saved.tensors.size() + saved.left.size();
@@ -134,7 +137,7 @@ Verified VerifyCheckpoint(const VerifyInvocation& invocation, const NamedRun& ru
 }
 
 std::string SameText(const Verified& verified) {
-  return fmt::format("{}: the same bits: {} tensors and {} losses, trained again from {}\n",
+  return fmt::format("{}: identical: {} tensors and {} losses, trained again from {}\n",
                      verified.path, verified.tensors, verified.losses, FromText(verified));
 }
 
@@ -148,7 +151,7 @@ Error DifferenceError(const Verified& verified) {
                   FromText(verified), verified.differ.size(), verified.tensors);
   if (!names.empty()) message += fmt::format(" ({})", Join(names, ", "));
   if (verified.first_loss) {
-    message += fmt::format("; the loss of step {} was {} and is {}", verified.first_loss->step,
+    message += fmt::format("; the loss of step {} was {} and is now {}", verified.first_loss->step,
                            NumberText(verified.first_loss->a), NumberText(verified.first_loss->b));
   }
   return {Code::kGate, message, "candidates: " + CandidatesText(verified.candidates)};
@@ -193,15 +196,15 @@ std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const
   if (run.checkpoint) {
     const auto step = StepOfCheckpoint(*run.checkpoint);
     if (!step) {
-      throw Error(Code::kUsage, fmt::format("{}: its name does not tell its step", *run.checkpoint),
-                  "a run's own are called model.ckpt-STEP");
+      throw Error(Code::kUsage, fmt::format("{}: its name does not give its step", *run.checkpoint),
+                  "checkpoints of a run are named model.ckpt-STEP");
     }
     all = {{*step, *run.checkpoint}};
   }
   std::erase_if(all, [](const auto& each) { return each.first == 0; });  // step 0 trained nothing
   if (all.empty()) {
     throw Error(Code::kCheckpoint,
-                fmt::format("{}: there is no checkpoint of a trained step", run.model_dir));
+                fmt::format("{}: has no checkpoint after step 0", run.model_dir));
   }
   if (!invocation.all) all = {*all.rbegin()};
   return all;
@@ -209,11 +212,12 @@ std::map<int64_t, std::string> Targets(const VerifyInvocation& invocation, const
 
 void CheckFlagsOfRun(const VerifyInvocation& invocation) {
   if (invocation.all && invocation.from) {
-    throw Error(Code::kUsage, "--all takes no --from", "each is trained from the one before it");
+    throw Error(Code::kUsage, "--all and --from exclude each other",
+                "--all trains each checkpoint again from the one before it");
   }
   if (invocation.records) {
-    throw Error(Code::kUsage, "--records is for a SavedModel, and this is a run",
-                "a run is compared by its tensors and losses, all of them");
+    throw Error(Code::kUsage, "--records applies to a SavedModel, but this is a run",
+                "omit --records: a run is compared by all its tensors and losses");
   }
 }
 
@@ -233,7 +237,7 @@ std::optional<Verified> VerifyTarget(const VerifyInvocation& invocation, const N
     return VerifyCheckpoint(invocation, run, step, prefix, sources);
   } catch (const Error& error) {
     if (!invocation.all || CheckpointExists(prefix)) throw;
-    fmt::print(stderr, "warning: {}: the run has removed it meanwhile\n", prefix);
+    fmt::print(stderr, "warning: {}: skipped, because the run has removed it\n", prefix);
     return std::nullopt;
   }
 }
@@ -262,8 +266,9 @@ int RunVerify(const VerifyInvocation& invocation, config::Sources& sources) {
     }
     if (FileExists(path) && !FindCheckpoint(path)) {
       throw Error(
-          Code::kUsage, fmt::format("{}: is no run, checkpoint or SavedModel", path),
-          fmt::format("the checksums of a TFRecord file: tpuest inspect --verify {}", path));
+          Code::kUsage, fmt::format("{}: is not a run, checkpoint or SavedModel", path),
+          fmt::format("to check the checksums of a TFRecord file: tpuest inspect --verify {}",
+                      path));
     }
   }
   return VerifyRun(invocation, sources);

@@ -38,16 +38,16 @@ int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder
                    config::Sources& sources) {
   if (invocation.all || invocation.from) {
     throw Error(Code::kUsage,
-                fmt::format("{} is for a run, and {} is a SavedModel",
+                fmt::format("{} applies to a run, but {} is a SavedModel",
                             invocation.all ? "--all" : "--from", folder),
-                "a SavedModel is compared on --records N");
+                "--records N sets the number of records that compare a SavedModel");
   }
   const std::string model_dir = invocation.model_dir.value_or(ModelDirOf(folder));
   if (!FileExists(ResolvedJobPath(model_dir))) {
     throw Error(
         Code::kUsage,
-        fmt::format("{}: it lies in no run of tpuest, whose job says what it should give", folder),
-        fmt::format("--model-dir names the run; tpuest inspect {} needs none", folder));
+        fmt::format("{}: is not inside a run, whose job is needed to check it", folder),
+        fmt::format("name the run with --model-dir; tpuest inspect {} needs no run", folder));
   }
   Invocation own = invocation;
   own.arguments.clear();
@@ -68,7 +68,7 @@ int VerifyExportOf(const VerifyInvocation& invocation, const std::string& folder
                                {"records", result.records},
                                {"same", true}});
     } else {
-      fmt::print("{}: {} signatures give what the model gives with {}, on {} records\n", folder,
+      fmt::print("{}: {} signatures agree with the model of {} on {} records\n", folder,
                  result.signatures, checkpoint, result.records);
     }
     return 0;

@@ -34,8 +34,8 @@ std::vector<std::string> LastOf(const std::string& run, int64_t count) {
   const auto there = static_cast<int64_t>(prefixes.size());
   if (there < count) {
     throw Error(Code::kCheckpoint,
-                fmt::format("{}: holds {} checkpoints, --last asks for {}", run, there, count),
-                "a run keeps run_config.keep_checkpoint_max of them");
+                fmt::format("{}: has {} checkpoints, but --last asks for {}", run, there, count),
+                "run_config.keep_checkpoint_max sets how many a run keeps");
   }
   prefixes.erase(prefixes.begin(), prefixes.end() - count);
   return prefixes;
@@ -81,14 +81,14 @@ void WriteCheckpoint(const CheckpointAverage& average, const std::string& prefix
 std::string PrefixFor(const CheckpointAverage& average, const std::string& output) {
   if (IsPrefix(output)) {
     if (!CheckpointExists(output)) return output;
-    throw Error(Code::kUsage, fmt::format("{}: is a checkpoint already", output),
+    throw Error(Code::kUsage, fmt::format("{}: is already a checkpoint", output),
                 "name another prefix");
   }
   if (!ReadCheckpointState(output)) {
     return CheckpointAt(output, average.global_step.value_or(0));
   }
-  throw Error(Code::kUsage, fmt::format("{}: holds checkpoints already", output),
-              "name a new folder, or a prefix as DIR/average.ckpt");
+  throw Error(Code::kUsage, fmt::format("{}: already has checkpoints", output),
+              "name a new folder, or a prefix such as DIR/average.ckpt");
 }
 
 void Write(const CheckpointAverage& average, const std::string& prefix, const std::string& output) {
@@ -103,7 +103,7 @@ void Write(const CheckpointAverage& average, const std::string& prefix, const st
 
 int Average(const AverageInvocation& invocation, config::Sources& /*sources*/) {
   if (!invocation.output) {
-    throw Error(Code::kUsage, "average does not know where to write",
+    throw Error(Code::kUsage, "average needs --output",
                 "--output DIR, or a prefix: --output DIR/average.ckpt");
   }
   const CheckpointAverage average = AverageCheckpoints(PrefixesOf(invocation));
@@ -117,7 +117,7 @@ int Average(const AverageInvocation& invocation, config::Sources& /*sources*/) {
                    {"averaged", average.averaged},
                    {"kept", average.tensors.size() - average.averaged}});
   } else {
-    fmt::print("{}: {} variables averaged over {} checkpoints, {} are {}'s\n", path,
+    fmt::print("{}: {} variables averaged over {} checkpoints, {} copied from {}\n", path,
                average.averaged, average.prefixes.size(), average.tensors.size() - average.averaged,
                average.newest());
   }

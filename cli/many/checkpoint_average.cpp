@@ -58,13 +58,13 @@ void AddDifferences(const BundleReader& newest, const BundleReader& other, Fault
     if (!other.Has(name)) {
       say(fmt::format("{}: has no \"{}\", which {} has", other.prefix(), name, newest.prefix()));
     } else if (FormOf(other, name) != FormOf(newest, name)) {
-      say(fmt::format("{}: \"{}\" is {} here, {} in {}", other.prefix(), name, FormOf(other, name),
+      say(fmt::format("{}: \"{}\" is {}, but {} in {}", other.prefix(), name, FormOf(other, name),
                       FormOf(newest, name), newest.prefix()));
     }
   }
   for (const std::string& name : other.Names()) {
     if (IsOfTheRun(name) || newest.Has(name)) continue;
-    say(fmt::format("{}: has \"{}\", which {} has not", other.prefix(), name, newest.prefix()));
+    say(fmt::format("{}: has \"{}\", which {} lacks", other.prefix(), name, newest.prefix()));
   }
 }
 
@@ -75,7 +75,7 @@ void CheckAlike(const Readers& readers) {
   }
   std::vector<Fault> all = faults.Take();
   if (all.empty()) return;
-  all.back().hint = "checkpoints of one model can be averaged";
+  all.back().hint = "only checkpoints of the same model can be averaged";
   throw Error(Code::kCheckpoint, std::move(all));
 }
 

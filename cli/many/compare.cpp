@@ -45,10 +45,10 @@ std::vector<std::string> WorseThanBaseline(const CompareReport& report,
           if (change.worse) names.push_back(change.metric);
         }
         throw Error(Code::kUsage,
-                    fmt::format("--fail-if-worse {}: {} and {} have no such result of which more "
-                                "or less is better",
+                    fmt::format("--fail-if-worse {}: {} and {} do not share a result of this name "
+                                "whose better direction is known",
                                 metric, report.runs[0].path, report.runs[i].path),
-                    "there are: " + Join(names, ", "));
+                    "results: " + Join(names, ", "));
       }
       if (*found->worse) {
         worse.push_back(fmt::format("{}: {} is worse than {}'s by {}", report.runs[i].path, metric,
@@ -65,7 +65,7 @@ int CompareFolds(const CompareInvocation& invocation, config::Sources& sources) 
     for (const std::string& path : RunsBelow(folder)) runs.push_back(ReadRun(path, sources));
   }
   if (runs.empty()) {
-    throw Error(Code::kUsage, "compare --folds takes the folds' runs, or the folder they are in",
+    throw Error(Code::kUsage, "compare --folds takes the runs of the folds, or their folder",
                 "tpuest compare --folds runs/mnist");
   }
   const std::vector<FoldMetric> metrics = FoldMetrics(runs);
@@ -85,7 +85,7 @@ int Compare(const CompareInvocation& invocation, config::Sources& sources) {
     paths.insert(paths.begin(), *invocation.baseline);
   }
   if (!invocation.baseline && !invocation.fail_if_worse.empty()) {
-    throw Error(Code::kUsage, "--fail-if-worse needs a run to compare with", "--baseline RUN");
+    throw Error(Code::kUsage, "--fail-if-worse needs a baseline", "--baseline RUN");
   }
   if (paths.size() < 2) {
     throw Error(Code::kUsage, "compare takes two runs or more", "tpuest compare runs/a runs/b");

@@ -102,18 +102,18 @@ std::string KeysTable(const std::string& title, const std::vector<ComparedRun>& 
 }
 
 std::string LossesText(const Parting& parting) {
-  if (parting.common_losses == 0) return "no step's loss is logged by both";
+  if (parting.common_losses == 0) return "both runs logged no loss at the same step";
   if (!parting.losses)
-    return fmt::format("the same at all {} steps that both logged", parting.common_losses);
-  return fmt::format("first differ at step {}, of {} that both logged: {} and {}",
+    return fmt::format("the same at all {} steps logged by both", parting.common_losses);
+  return fmt::format("first differ at step {} of {} logged by both: {} and {}",
                      parting.losses->step, parting.common_losses, NumberText(parting.losses->a),
                      NumberText(parting.losses->b));
 }
 
 std::string ParametersText(const Parting& parting) {
-  if (parting.common_checkpoints.empty()) return "no checkpoint is of a step that both have";
+  if (parting.common_checkpoints.empty()) return "the runs have no checkpoints of the same step";
   if (!parting.parameters) {
-    return fmt::format("the same in all {} checkpoints that both have",
+    return fmt::format("the same in all {} checkpoints of the same step",
                        parting.common_checkpoints.size());
   }
   const ParameterDifference& first = *parting.parameters;
@@ -121,8 +121,8 @@ std::string ParametersText(const Parting& parting) {
             first.variables.begin() +
                 static_cast<std::ptrdiff_t>(std::min(first.variables.size(), kMostNames)));
   if (first.variables.size() > kMostNames) names.emplace_back("...");
-  return fmt::format("first differ at step {} of the checkpoints that both have: {} of {} ({})",
-                     first.step, first.variables.size(), first.of, Join(names, ", "));
+  return fmt::format("first differ at step {} of the shared checkpoints: {} of {} ({})", first.step,
+                     first.variables.size(), first.of, Join(names, ", "));
 }
 
 std::string CandidatesLine(const CompareReport& report) {
@@ -226,9 +226,10 @@ std::string CompareText(const CompareReport& report) {
   for (const KeyDifference& key : report.keys) {
     (key.can_change_bits ? harmful : harmless).push_back(key);
   }
-  std::string text = KeysTable("keys that differ", report.runs, harmful) +
-                     KeysTable("keys that differ and change no bit", report.runs, harmless) +
-                     KeysTable("programs, machines and input files", report.runs, report.program);
+  std::string text =
+      KeysTable("keys that differ", report.runs, harmful) +
+      KeysTable("keys that differ without effect on the results", report.runs, harmless) +
+      KeysTable("programs, machines and input files", report.runs, report.program);
   if (text.empty()) text = "the jobs are the same\n\n";
   text += ResultsTable(report) + "\n";
   for (size_t i = 0; i < report.partings.size(); ++i) {

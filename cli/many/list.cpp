@@ -81,7 +81,7 @@ int ShowRuns(const std::string& folder, bool json) {
   if (json) {
     PrintDocument("ls", {{"runs", documents}});
   } else if (runs.empty()) {
-    fmt::print("there are no runs in {}\n", folder);
+    fmt::print("{} has no runs\n", folder);
   } else {
     fmt::print("{}", TableText({false, true, true, false, false, true}, rows));
   }
@@ -90,15 +90,15 @@ int ShowRuns(const std::string& folder, bool json) {
 
 int List(const Invocation& invocation, config::Sources& /*sources*/) {
   if (!invocation.arguments.empty() && !invocation.subject.empty()) {
-    throw Error(Code::kUsage,
-                fmt::format("'ls {}' takes no '{}'", invocation.subject, invocation.arguments[0]));
+    throw Error(Code::kUsage, fmt::format("'ls {}' takes no argument, found '{}'",
+                                          invocation.subject, invocation.arguments[0]));
   }
   if (const Kind* const kind = FindKind(invocation.subject)) {
     return ListTypes(*kind, invocation.json);
   }
   if (invocation.subject == "recipes") return ListRecipes(invocation.json);
   if (invocation.arguments.size() != 1) {
-    throw Error(Code::kUsage, "ls needs to know what to list", kExample);
+    throw Error(Code::kUsage, "ls needs a kind or a folder to list", kExample);
   }
   return ShowRuns(invocation.arguments[0], invocation.json);
 }

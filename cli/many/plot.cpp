@@ -92,14 +92,14 @@ void AddRuns(const std::string& path, PlotRequest& request) {
     for (const std::string& run : RunsBelow(path)) request.runs.push_back(run);
   }
   if (request.runs.empty()) {
-    throw Error(Code::kUsage, fmt::format("{}: there is no run here", path),
+    throw Error(Code::kUsage, fmt::format("{}: is not a run", path),
                 "name the model_dir of a run, or the folder of a sweep");
   }
 }
 
 int Plot(const PlotInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.arguments.empty()) {
-    throw Error(Code::kUsage, "plot takes one run or more", "tpuest plot runs/a runs/b");
+    throw Error(Code::kUsage, "plot needs at least one run", "tpuest plot runs/a runs/b");
   }
   CheckOutput(invocation);
   PlotRequest request{.runs = {},

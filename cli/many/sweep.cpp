@@ -44,7 +44,7 @@ void Declare(FlagSet& flags, SweepInvocation& to) {
 
 SweepFolder OutOf(const SweepInvocation& invocation) {
   if (invocation.out) return SweepFolder(*invocation.out);
-  throw Error(Code::kUsage, "the sweep does not know where to write", "--out runs/sweep");
+  throw Error(Code::kUsage, "the sweep needs an output folder", "--out runs/sweep");
 }
 
 // The invocation of a trial's own command.
@@ -59,12 +59,12 @@ Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial
 Job LoadTrial(const SweepInvocation& invocation, const Trial& trial, config::Sources& sources) {
   Job job = LoadInvocationJob(TrialInvocation(invocation, trial), sources).job;
   if (const std::optional<std::string>& mirror = job.estimator.run_config.mirror) {
-    throw Error(Code::kUsage, fmt::format("trials of a sweep would all be copied to {}", *mirror),
-                "~run_config.mirror leaves it out")
+    throw Error(Code::kUsage, fmt::format("all trials of the sweep would be copied to {}", *mirror),
+                "~run_config.mirror removes the mirror")
         .Key("run_config.mirror");
   }
   if (job.train_spec) return job;
-  throw Error(Code::kUsage, "a sweep trains, and the job has no train_spec",
+  throw Error(Code::kUsage, "a sweep trains, but the job has no train_spec",
               "train_spec: {input_fn: train, max_steps: 1000}");
 }
 
@@ -74,8 +74,8 @@ SweepRecord MakeRecord(const SweepInvocation& invocation, config::Sources& sourc
                 "tpuest sweep job.yaml --grid learning_rate=0.1,0.01 --out runs/sweep");
   }
   if (invocation.model_dir) {
-    throw Error(Code::kUsage, "each trial of a sweep has a model_dir of its own",
-                "--out DIR names the folder of all");
+    throw Error(Code::kUsage, "--model-dir: each trial of a sweep has its own model_dir",
+                "--out DIR names the folder of all trials");
   }
   SweepRecord record;
   record.job = *invocation.job;
@@ -115,8 +115,9 @@ size_t IndexOf(const SweepInvocation& invocation, size_t trials) {
   }
   if (*index >= 0 && *index < static_cast<int64_t>(trials)) return static_cast<size_t>(*index);
   throw Error(Code::kUsage,
-              fmt::format("there is no trial {}: the sweep has {}, counted from 0", *index, trials),
-              fmt::format("an array of tasks 0 to {}", trials - 1));
+              fmt::format("trial {} does not exist: the sweep has {} trials, counted from 0",
+                          *index, trials),
+              fmt::format("use an array of tasks 0 to {}", trials - 1));
 }
 
 // Runs one trial in this process.
@@ -190,7 +191,7 @@ int RunAll(const SweepInvocation& invocation, config::Sources& sources) {
   if (!stopped) return Outcome(results, folder, run.log());
   const auto done = std::count_if(results.begin(), results.end(),
                                   [](const TrialResult& r) { return r.status.done(); });
-  run.log().Info("stopped with {} of {} trials done; the same command goes on", done,
+  run.log().Info("stopped with {} of {} trials done; the same command resumes them", done,
                  results.size());
   return *stopped;
 }
@@ -219,8 +220,8 @@ int ShowBest(const SweepInvocation& invocation) {
   const TrialResult* const best = BestOf(results, order);
   if (best == nullptr) {
     throw Error(Code::kData,
-                fmt::format("{}: no trial that is done has a '{}'", folder.path(), order.metric),
-                "'tpuest sweep status " + folder.path() + "' shows what there is");
+                fmt::format("{}: no finished trial has a '{}'", folder.path(), order.metric),
+                "'tpuest sweep status " + folder.path() + "' shows the trials and their metrics");
   }
   if (invocation.json) {
     PrintDocument("sweep_best", BestJson(folder, *best, order));
@@ -239,9 +240,9 @@ void CheckWords(const SweepInvocation& invocation) {
   }
   // A distribution that a shell cut at its space has left a word, too.
   for (const std::string& text : invocation.random) (void)ParseDistribution(text);
-  throw Error(Code::kUsage, fmt::format("'sweep' has no '{}'", invocation.arguments[0]),
-              "tpuest sweep job.yaml runs all trials; sweep expand, run, status and best are the "
-              "others");
+  throw Error(
+      Code::kUsage, fmt::format("'sweep' has no '{}'", invocation.arguments[0]),
+      "tpuest sweep job.yaml runs all trials; the subcommands are expand, run, status and best");
 }
 
 int Sweep(const SweepInvocation& invocation, config::Sources& sources) {

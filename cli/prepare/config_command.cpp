@@ -32,11 +32,11 @@ void Declare(FlagSet& flags, ConfigInvocation& to) {
 constexpr const char* kUsages =
     "tpuest config show job.yaml, tpuest config diff a.yaml b.yaml, tpuest config schema";
 
-// True where the last steps of a path are these: "learning_rate" of "optimizer.learning_rate".
+// Returns true if the last steps of a path are these: "learning_rate" of "optimizer.learning_rate".
 bool IsNamed(const std::string& path, const std::string& key) {
   const std::vector<std::string> steps = config::PathSteps(path);
   const std::vector<std::string> given = config::PathSteps(key);
-  // A section's name stands for all that is in it.
+  // A section's name means all keys in it.
   return std::search(steps.begin(), steps.end(), given.begin(), given.end()) != steps.end();
 }
 
@@ -44,7 +44,7 @@ std::string OriginOf(const config::Node* node) {
   return node == nullptr ? "default" : config::OriginText(*node);
 }
 
-// A section's `type:` may be all that stands in the job.
+// The job may contain only the section's `type:`.
 const config::Node* NodeOf(const config::Tree& tree, const std::string& path) {
   if (const config::Node* const node = config::FindNode(tree, path)) return node;
   const size_t dot = path.rfind('.');
@@ -115,8 +115,8 @@ int Explain(const ConfigInvocation& invocation, const std::vector<std::string>& 
 
 int Show(const ConfigInvocation& invocation, config::Sources& sources) {
   if (invocation.minimal + invocation.full + invocation.explain > 1) {
-    throw Error(Code::kUsage, "--minimal, --full and --explain: one of them",
-                "--full has every value, --explain what it means");
+    throw Error(Code::kUsage, "--minimal, --full and --explain exclude each other",
+                "--full prints every value, --explain the meaning of keys");
   }
   Invocation of_job = invocation;
   if (invocation.explain) of_job.arguments.clear();
@@ -133,7 +133,7 @@ int Show(const ConfigInvocation& invocation, config::Sources& sources) {
   return 0;
 }
 
-// The values of a job file, or of the job that a run's folder keeps.
+// Returns the values of a job file, or of the job in a run's folder.
 std::vector<config::FlatValue> ValuesAt(const std::string& path, config::Sources& sources) {
   return FlatJob(
       LoadJobFile(DirectoryExists(path) ? ResolvedJobPath(path) : path, {}, sources).job);
@@ -143,7 +143,7 @@ int Diff(const ConfigInvocation& invocation, config::Sources& sources) {
   if (invocation.arguments.size() != 2) {
     throw Error(Code::kUsage,
                 fmt::format("config diff takes two jobs, found {}", invocation.arguments.size()),
-                "tpuest config diff a.yaml b.yaml; a run's folder stands for its job");
+                "tpuest config diff a.yaml b.yaml; a run's folder means its job");
   }
   const auto a = ValuesAt(invocation.arguments[0], sources);
   const auto b = ValuesAt(invocation.arguments[1], sources);
@@ -178,8 +178,9 @@ int RunConfig(const ConfigInvocation& invocation, config::Sources& sources) {
   if (invocation.subject == "diff") return Diff(invocation, sources);
   if (invocation.subject == "schema") return Schema(invocation);
   throw Error(Code::kUsage,
-              invocation.subject.empty() ? "config needs to know what to do"
-                                         : fmt::format("config cannot '{}'", invocation.subject),
+              invocation.subject.empty()
+                  ? "config needs a subcommand"
+                  : fmt::format("config has no subcommand '{}'", invocation.subject),
               kUsages);
 }
 

@@ -84,11 +84,10 @@ data::SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   const int sources =
       (invocation.digits ? 1 : 0) + (invocation.images ? 1 : 0) + (invocation.csv ? 1 : 0);
   if (sources != 1) {
-    throw Error(
-        Code::kUsage,
-        "convert takes either --images and --labels, or --digits, or --csv, or --shapes, or "
-        "--clicks",
-        "tpuest convert --digits 10000 --output digits.tfrecord");
+    throw Error(Code::kUsage,
+                "convert takes one source: --images and --labels, --digits, --csv, --shapes, "
+                "--clicks or --keras",
+                "tpuest convert --digits 10000 --output digits.tfrecord");
   }
   const data::RecordRange range{invocation.skip, invocation.take};
   if (invocation.csv) {
@@ -110,12 +109,12 @@ data::SourceOptions ConvertSource(const ConvertInvocation& invocation) {
   return source;
 }
 
-// The name says what a reader will take the file for.
+// Refuses an output name whose ending means another format.
 void CheckEnding(const std::string& output) {
   for (const std::string_view other : {".csv", ".tsv", ".txt", ".json", ".jsonl", ".csv.gz"}) {
     if (!EndsWith(output, other)) continue;
     throw Error(Code::kUsage,
-                fmt::format("--output {}: TFRecords are written, not {}", output, other),
+                fmt::format("--output {}: convert writes TFRecords, not {}", output, other),
                 "--output train.tfrecord");
   }
 }
@@ -138,7 +137,7 @@ std::string CompressionFor(const ConvertInvocation& invocation) {
   return invocation.compression.value_or(EndsWith(*invocation.output, ".gz") ? "GZIP" : "");
 }
 
-// Writes a folder of drawn flowers.
+// Writes a folder of generated images of flowers.
 int WriteShapes(const ConvertInvocation& invocation) {
   if (invocation.images || invocation.labels || invocation.digits || invocation.csv ||
       invocation.output) {
@@ -162,7 +161,7 @@ int WriteShapes(const ConvertInvocation& invocation) {
   return 0;
 }
 
-// Writes a made-up click log.
+// Writes a generated click log.
 int WriteClicks(const ConvertInvocation& invocation) {
   if (invocation.images || invocation.labels || invocation.digits || invocation.csv ||
       invocation.shapes || invocation.keras) {
@@ -184,7 +183,7 @@ int WriteClicks(const ConvertInvocation& invocation) {
 int Convert(const ConvertInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.shapes && !invocation.clicks) return WriteShapes(invocation);
   if (!invocation.output) {
-    throw Error(Code::kUsage, "convert does not know where to write", "--output train.tfrecord");
+    throw Error(Code::kUsage, "convert needs --output", "--output train.tfrecord");
   }
   if (invocation.clicks) return WriteClicks(invocation);
   if (invocation.keras) {

@@ -13,13 +13,14 @@
 namespace tpuest::cli {
 namespace {
 
-// The model's inputs as columns of a batch. Error kData where the file does not say them.
+// Returns the model's inputs as columns of a batch. Error kData if the file does not give their
+// shapes.
 StreamSpec InputsOf(const KerasFile& file, const KerasJob& model) {
   StreamSpec stream;
   for (const KerasInput& input : model.inputs) {
     std::vector<int64_t> sides;
     for (const int64_t side : input.shape) {
-      // A network that takes images of any size has weights that do not depend on it.
+      // If a network takes images of any size, its weights do not depend on the size.
       constexpr int64_t kAnySide = 224;
       sides.push_back(side < 0 ? kAnySide : side);
     }
@@ -30,8 +31,7 @@ StreamSpec InputsOf(const KerasFile& file, const KerasJob& model) {
         {.name = input.name, .dtype = dtype, .shape = Shape(std::move(sides))});
   }
   if (stream.features.empty()) {
-    throw Error(Code::kData,
-                fmt::format("{}: the model does not say its input's shape", file.name()),
+    throw Error(Code::kData, fmt::format("{}: the model has no input shape", file.name()),
                 "build the model, then save it");
   }
   std::sort(stream.features.begin(), stream.features.end(),
@@ -39,7 +39,7 @@ StreamSpec InputsOf(const KerasFile& file, const KerasJob& model) {
   return stream;
 }
 
-// What does not make a job lies in the file's own words, and nobody sees the job.
+// Errors of the job are reported as errors of the file, because the user never sees the job.
 LoadedJob JobOf(const KerasFile& file, const std::string& text, const std::string& path) {
   config::Sources sources;
   try {
@@ -63,7 +63,7 @@ std::vector<NamedTensor> WeightsOf(const KerasFile& file, const KerasConversion&
                  {.mode = Mode::kPredict, .stream = stream, .rows = 1, .with_scaffold = true});
   if (!built.scaffold || !built.scaffold->init_fn) {
     throw Error(Code::kData, fmt::format("{} has no weights", file.name()),
-                "model.save(\"model.keras\") writes them");
+                "save the model with its weights: model.save(\"model.keras\")");
   }
   std::vector<NamedTensor> tensors;
   for (auto& [name, value] : built.scaffold->init_fn()) tensors.push_back({name, value});
@@ -77,7 +77,7 @@ int ConvertKeras(const KerasConversion& conversion) {
   CheckNewFile(BundleIndexPath(conversion.output), conversion.force);
   const KerasFile file = KerasFile::Open(conversion.file);
   const std::vector<NamedTensor> tensors = WeightsOf(file, conversion);
-  int64_t parameters = -1;  // global_step is none
+  int64_t parameters = -1;  // global_step is not counted
   for (const NamedTensor& tensor : tensors) parameters += tensor.tensor.shape().elements();
   const auto variables = static_cast<int64_t>(tensors.size()) - 1;
   if (!conversion.dry_run) WriteBundle(conversion.output, tensors);

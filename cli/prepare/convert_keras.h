@@ -13,8 +13,8 @@ struct KerasConversion {
   bool json = false;
 };
 
-// Writes every variable under Keras' name, moving statistics too, and global_step 0; returns exit
-// code 0. Error kData for a file without layers or weights.
+// Writes every variable under Keras' name, including moving statistics, and global_step 0; returns
+// exit code 0. Error kData for a file without layers or weights.
 [[nodiscard]] int ConvertKeras(const KerasConversion& conversion);
 
 }  // namespace tpuest::cli

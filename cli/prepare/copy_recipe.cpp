@@ -25,7 +25,7 @@ struct NewFile {
   std::string text;
 };
 
-// The path of the file: in a folder it has the name of what it is.
+// Returns the path of the file: in a folder it has the name of the recipe or model.
 std::string JobPathOf(const std::string& name, const std::string& given) {
   if (given == ".") return name + ".yaml";
   if (EndsWith(given, "/") || DirectoryExists(given)) return JoinPath(given, name + ".yaml");
@@ -45,7 +45,7 @@ std::vector<NewFile> FilesOf(const Recipe& recipe, const std::string& path) {
   return files;
 }
 
-// What is to be written for a name: a recipe with its data, or a model's layers.
+// Returns the files for a name: a recipe with its data, or a model's layers.
 std::vector<NewFile> FilesFor(const std::string& name, const std::string& given) {
   if (models::FindModelFile(name) != nullptr) {
     return {{JobPathOf(name, given), models::ModelSectionText(name)}};
@@ -54,20 +54,19 @@ std::vector<NewFile> FilesFor(const std::string& name, const std::string& given)
   return FilesOf(recipe, JobPathOf(recipe.name, given));
 }
 
-// A file that is there with the same bytes is as good as written.
+// An existing file with the same bytes need not be written.
 void CheckFree(const std::vector<NewFile>& files) {
   for (const NewFile& file : files) {
     if (DirectoryExists(file.path)) {
       throw Error(Code::kUsage, fmt::format("{} is a folder", file.path));
     }
     if (!FileExists(file.path) || ReadFile(file.path) == file.text) continue;
-    throw Error(Code::kUsage, fmt::format("{} is there already", file.path),
-                "--force overwrites it");
+    throw Error(Code::kUsage, fmt::format("{} already exists", file.path), "--force overwrites it");
   }
 }
 
 void Write(const std::vector<NewFile>& files) {
-  // The job goes last: where it stands its data do, too.
+  // The job is written last: a job that exists has its data.
   for (auto file = files.rbegin(); file != files.rend(); ++file) {
     if (const std::string folder = DirName(file->path); !folder.empty()) MakeDirectories(folder);
     WriteFileAtomically(file->path, file->text, false);
@@ -78,7 +77,7 @@ int CopyRecipe(const CopyInvocation& invocation, config::Sources& /*sources*/) {
   const std::vector<std::string>& arguments = invocation.arguments;
   if (arguments.empty() || arguments.size() > 2) {
     throw Error(
-        Code::kUsage, "cp takes a recipe or a model, and where it goes",
+        Code::kUsage, "cp takes the name of a recipe or model, and a destination",
         fmt::format("{}; 'tpuest ls recipes' and 'tpuest ls models' list them", kCopyExample));
   }
   const std::vector<NewFile> files =

@@ -21,7 +21,7 @@
 namespace tpuest::cli {
 namespace {
 
-// A kind and the file of configs/deploy that is it.
+// A kind of deployment and its file in configs/deploy.
 struct Kind {
   std::string_view name;
   std::string_view file;
@@ -54,7 +54,7 @@ const Kind& KindOf(const DeployInvocation& invocation) {
     if (kind.name != invocation.kind) continue;
     if (invocation.processes >= kind.least) return kind;
     throw Error(Code::kUsage,
-                fmt::format("--kind {} is for {} processes or more", kind.name, kind.least),
+                fmt::format("--kind {} needs at least {} processes", kind.name, kind.least),
                 "--processes N");
   }
   std::vector<std::string> names;
@@ -63,7 +63,7 @@ const Kind& KindOf(const DeployInvocation& invocation) {
               "tpuest deploy job.yaml --kind indexed-job --processes 8");
 }
 
-// Such words stand as they are in YAML, in a shell and in a unit.
+// Refuses words that would need quotes in YAML, in a shell or in a unit file.
 void CheckWord(const std::string& word, const char* what) {
   const bool is_plain =
       !word.empty() && word.front() != '-' &&
@@ -74,10 +74,10 @@ void CheckWord(const std::string& word, const char* what) {
   if (is_plain) return;
   throw Error(Code::kUsage,
               fmt::format("{} '{}': expected letters, digits and . _ / - : @", what, word),
-              "deployments name it in several languages");
+              "rename it: it appears in YAML, shell scripts and unit files");
 }
 
-// A name as clusters take it: a label of DNS, with room for the number of a process.
+// Returns the name as a DNS label, as clusters need it, with room for the number of a process.
 std::string LabelOf(std::string_view name) {
   constexpr size_t kMost = 50;
   std::string label;
@@ -110,7 +110,7 @@ std::string NameOf(const DeployInvocation& invocation, const Job& job) {
 std::string ModeOf(const Job& job) {
   std::string mode = job.mode.value_or("train");
   if (mode == "train" || mode == "train_and_evaluate") return mode;
-  throw Error(Code::kUsage, fmt::format("mode is {}: deployments train", mode),
+  throw Error(Code::kUsage, fmt::format("mode is {}, but a deployment trains", mode),
               "mode: train, or train_and_evaluate");
 }
 
@@ -129,7 +129,7 @@ int ThreadsFor(const DeployInvocation& invocation, const Job& job) {
   return threads > 0 ? threads : kUsual;
 }
 
-// What can be told of a run before it is somewhere else.
+// Checks what can be checked before the run starts on another machine.
 void CheckJob(const DeployInvocation& invocation, Job& job) {
   if (!job.train_spec) {
     throw Error(Code::kUsage, "deploy needs a train_spec",
@@ -170,8 +170,8 @@ Words WordsOf(const DeployInvocation& invocation, const Job& job) {
   return words;
 }
 
-// The file with its words, each between two underscores on both sides. A line that begins with
-// EVALUATOR as such a word is there for jobs that train and evaluate alone.
+// Fills in the words of the file, which are enclosed in double underscores. A line that begins with
+// the word EVALUATOR is kept only for jobs that train and evaluate.
 std::string Filled(std::string_view text, const Words& words) {
   constexpr std::string_view kEvaluator = "__EVALUATOR__";
   std::string filled;
@@ -190,7 +190,7 @@ std::string Filled(std::string_view text, const Words& words) {
     filled += rest;
     filled += '\n';
   }
-  filled.pop_back();  // behind the last line's end there is no line
+  filled.pop_back();  // no line follows the last newline
   return filled;
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// The files of configs/deploy, which the program carries with it.
+// The files of configs/deploy, embedded in the program.
 
 #include <string_view>
 
 namespace tpuest::cli {
 
-// One of them, byte for byte: "slurm.sh".
+// Returns a file byte for byte by name: "slurm.sh".
 [[nodiscard]] std::string_view DeployFile(std::string_view name);
 
 }  // namespace tpuest::cli

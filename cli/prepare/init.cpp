@@ -55,7 +55,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kInitExample = "tpuest init --from data.csv --label price";
 
-// A name from a path: "data/Passengers 2.csv.gz" -> "Passengers_2", "jobs/b.yaml" -> "b".
+// Returns a name from a path: "data/Passengers 2.csv.gz" -> "Passengers_2", "jobs/b.yaml" -> "b".
 std::string StemOf(const std::string& path) {
   std::string stem = BaseName(path);
   for (const std::string_view ending : {".gz", ".csv", ".tsv", ".txt", ".yaml", ".yml"}) {
@@ -69,8 +69,8 @@ std::string StemOf(const std::string& path) {
   return stem.empty() || stem.front() == '.' ? "table" + stem : stem;
 }
 
-// A path of the command line in the words of a job in `folder`; what would be a pattern there is
-// escaped.
+// Returns a path from the command line relative to a job in `folder`, with the characters of
+// patterns escaped.
 std::string InJob(const std::string& path, const std::string& folder) {
   const fs::path absolute = fs::absolute(path).lexically_normal();
   const std::string named = fs::path(path).is_absolute()
@@ -89,7 +89,7 @@ void CheckFile(const std::string& flag, const std::string& path) {
   throw Error(Code::kData,
               fmt::format("{} {}: {}", flag, path,
                           DirectoryExists(path) ? "is a folder, expected a file" : "no such file"),
-              path == "-" ? "a job needs a file that it can read again" : "");
+              path == "-" ? "name a file: a job reads its input more than once" : "");
 }
 
 data::CsvSource SourceOf(const InitInvocation& invocation, const std::string& path) {
@@ -124,10 +124,10 @@ void CheckEval(const data::CsvProfile& profile, const StarterPlan& plan,
           ? fmt::format("{} has {} columns, {} has {}", std::get<std::string>(source.file_pattern),
                         eval.columns.size(), std::get<std::string>(profile.source.file_pattern),
                         profile.columns.size())
-          : fmt::format("{} has no column {}; it is needed to evaluate {}",
+          : fmt::format("{} has no column {}, which the evaluation of {} needs",
                         std::get<std::string>(source.file_pattern), Join(missing, ", "),
                         plan.label.column->name),
-      "both files need the same columns");
+      "give both files the same columns");
 }
 
 std::string UseName(const StarterColumn& column) {
@@ -144,7 +144,7 @@ std::string UseName(const StarterColumn& column) {
   return "left out: " + column.why;
 }
 
-// Tells the decisions on stderr, because the job may be on stdout.
+// Prints the decisions to stderr, because the job may go to stdout.
 void Tell(const data::CsvProfile& profile, const StarterPlan& plan) {
   fmt::print(stderr, "{} rows, {} columns\n", WithCommas(profile.rows), profile.columns.size());
   fmt::print(stderr, "label {}: {}\n", plan.label.column->name,
@@ -156,7 +156,7 @@ void Tell(const data::CsvProfile& profile, const StarterPlan& plan) {
              plan.batch_size);
 }
 
-// Writes the job's own file.
+// Writes the job file.
 void Write(const InitInvocation& invocation, const std::string& path, const std::string& job) {
   if (!invocation.dry_run) {
     if (const std::string folder = DirName(path); !folder.empty()) MakeDirectories(folder);
@@ -164,7 +164,8 @@ void Write(const InitInvocation& invocation, const std::string& path, const std:
   }
   if (invocation.quiet) return;
   fmt::print(stderr, "{} to {}; next: tpuest train {}\n",
-             invocation.dry_run ? "nothing was written: it goes" : "written", path, path);
+             invocation.dry_run ? "nothing was written; the job would be written" : "written", path,
+             path);
 }
 
 Json Document(const StarterPlan& plan) {
@@ -206,14 +207,14 @@ int InitStarter(const InitInvocation& invocation) {
   return 0;
 }
 
-// The look at the file, which tells the rows to train on from those to evaluate on.
+// The profile of the file, with the split into rows for training and for evaluation.
 struct SplitProfile {
   data::CsvProfile profile;
   StarterSplit split;
 };
 
-// A table of few different rows may have none, or nearly all, in one part: a hash does not tell
-// equal rows apart.
+// In a table of few different rows, one part of a hash split may be empty or have nearly all rows,
+// because equal rows have equal hashes.
 bool IsLopsided(const data::CsvProfile& profile) {
   const double part = static_cast<double>(profile.kept) /
                       static_cast<double>(std::max<int64_t>(1, profile.looked_at - profile.bad));
@@ -235,17 +236,18 @@ void CheckArguments(const InitInvocation& invocation) {
   const std::vector<std::string>& arguments = invocation.arguments;
   const bool of_csv = invocation.from || invocation.label;
   if (arguments.size() > 1 || (of_csv && !arguments.empty())) {
-    throw Error(Code::kUsage, fmt::format("'init' takes no '{}' here", arguments.back()),
+    throw Error(Code::kUsage, fmt::format("init: unexpected argument '{}'", arguments.back()),
                 "tpuest init NAME, or " + std::string(kInitExample));
   }
   if (invocation.eval && invocation.split) {
-    throw Error(Code::kUsage, "--split: --eval names the rows to evaluate on already",
+    throw Error(Code::kUsage,
+                "--split and --eval exclude each other: both choose the rows to evaluate on",
                 "leave one of them out");
   }
   if (!arguments.empty() || (invocation.from && invocation.label)) return;
   throw Error(Code::kUsage,
-              of_csv ? "init needs a CSV file and the column to learn: --from, --label"
-                     : "init needs a name for the job, or a CSV file and the column to learn: "
+              of_csv ? "init needs a CSV file and the column to predict: --from, --label"
+                     : "init needs a name for the job, or a CSV file and the column to predict: "
                        "--from, --label",
               of_csv ? kInitExample : "tpuest init digits, or " + std::string(kInitExample));
 }

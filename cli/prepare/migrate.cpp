@@ -43,14 +43,13 @@ std::string GraphFileOf(const std::string& model_dir, const std::string& prefix)
   for (const std::string& path : {graph, meta}) {
     if (FileExists(path)) return path;
   }
-  throw Error(
-      Code::kCheckpoint,
-      fmt::format("{}: there is no {} and no {}", model_dir, BaseName(graph), BaseName(meta)),
-      "without a graph the model can only be guessed from 'tpuest inspect'");
+  throw Error(Code::kCheckpoint,
+              fmt::format("{}: has neither {} nor {}", model_dir, BaseName(graph), BaseName(meta)),
+              "without a graph write the job by hand: 'tpuest inspect' lists the variables");
 }
 
-// True if tf.keras.estimator.model_to_estimator left the folder: Keras' optimizer keeps its numbers
-// below training/, and the model is no premade estimator.
+// Returns true if tf.keras.estimator.model_to_estimator wrote the folder: Keras' optimizer keeps
+// its numbers below training/, and the model is not a premade estimator.
 bool IsOfKerasModel(const BundleReader& variables) {
   const std::vector<std::string>& names = variables.Names();
   return std::any_of(names.begin(), names.end(), [](const std::string& name) {
@@ -58,14 +57,14 @@ bool IsOfKerasModel(const BundleReader& variables) {
   });
 }
 
-// Throws, and says what is in a graph that holds none of our models.
+// Throws an Error that describes a graph without any known model.
 [[noreturn]] void RefuseModel(const std::string& model_dir, const BundleReader& variables,
                               const std::string& obstacle) {
   if (IsOfKerasModel(variables)) {
     throw Error(
         Code::kCheckpoint,
-        fmt::format("{}: a Keras model of tf.keras.estimator.model_to_estimator is in it, whose "
-                    "layers and loss a graph does not tell ({})",
+        fmt::format("{}: holds a Keras model of tf.keras.estimator.model_to_estimator, whose "
+                    "layers and loss cannot be read from its graph ({})",
                     model_dir, obstacle),
         "save the model with Keras (model.save('model.keras')), then 'tpuest migrate model.keras' "
         "writes its job; warm_start_from takes the weights of this folder");
@@ -76,24 +75,24 @@ bool IsOfKerasModel(const BundleReader& variables) {
     names.push_back(fmt::format("{} {}", name, variables.ShapeOf(name).Text()));
   }
   const bool cut = variables.Names().size() > names.size();
-  throw Error(
-      Code::kCheckpoint,
-      fmt::format("{}: this is no premade estimator (Linear, DNN, DNNLinearCombined, Baseline) and "
-                  "no model of layers: {}; its {} variables: {}{}",
-                  model_dir, obstacle, variables.Names().size(), Join(names, ", "),
-                  cut ? ", ..." : ""),
-      "write a job by hand, `model: {type: Sequential, ...}`, with this model_dir; 'tpuest "
-      "plan' says which variables do not fit");
+  throw Error(Code::kCheckpoint,
+              fmt::format("{}: is neither a premade estimator (Linear, DNN, DNNLinearCombined, "
+                          "Baseline) nor a model of layers: {}; its {} variables: {}{}",
+                          model_dir, obstacle, variables.Names().size(), Join(names, ", "),
+                          cut ? ", ..." : ""),
+              "write a job by hand, `model: {type: Sequential, ...}`, with this model_dir; 'tpuest "
+              "plan' lists the variables that do not fit");
 }
 
-// True for counters and numbers that are no variables of a graph here: iterations and rates of
-// Keras' optimizers, which are scalars, and what a run of tpuest's keeps of itself.
+// Returns true for entries of a checkpoint that are not variables of a model: iterations and rates
+// of Keras' optimizers, which are scalars, and the records of a tpuest run.
 bool IsOfNoModel(const std::string& name, const Shape& shape) {
   const bool is_of_keras = name.starts_with("training/") || name.starts_with("training_");
   return (is_of_keras && shape.rank() == 0) || name.starts_with("tpuest/");
 }
 
-// The faults where the checkpoint and the job's model do not fit. Error for a job that is wrong.
+// Returns the faults where the checkpoint does not fit the job's model. Throws an Error for an
+// invalid job.
 std::vector<Fault> CompareWithCheckpoint(const LoadedJob& loaded, const BundleReader& variables) {
   Faults faults;
   const auto compare = [&](const PlannedRun& run) {
@@ -101,7 +100,7 @@ std::vector<Fault> CompareWithCheckpoint(const LoadedJob& loaded, const BundleRe
     for (const auto& variable : run.model->graph->variables()) known.insert(variable->name);
     for (const std::string& stored : variables.Names()) {
       if (known.contains(stored) || IsOfNoModel(stored, variables.ShapeOf(stored))) continue;
-      faults.Say("", fmt::format("\"{}\" {} of the checkpoint is not in the model", stored,
+      faults.Say("", fmt::format("\"{}\" {} is in the checkpoint but not in the model", stored,
                                  variables.ShapeOf(stored).Text()));
     }
   };
@@ -122,15 +121,15 @@ void CheckOutput(const MigrateInvocation& invocation, const std::string& path) {
   CheckNewFile(path, invocation.force);
 }
 
-// What of the model is marked, so that its predictions may differ: the columns and the layers.
+// Returns true if parts of the model that affect its predictions are marked ???: columns or layers.
 bool IsModelMarked(const MigratedModel& model, const MigratedColumns& columns) {
   return !columns.unknown.empty() ||
          std::any_of(model.lines.begin(), model.lines.end(),
                      [](const MigratedLine& line) { return !line.unknown.empty(); });
 }
 
-// The line on the comparison in the job. Error kCheckpoint for predictions that differ where
-// nothing that makes them is marked.
+// Returns the job's line on the comparison. Error kCheckpoint if the predictions differ although no
+// part of the model is marked.
 std::string CheckedLine(const std::string& path, const PredictionCheck& check, bool is_marked,
                         bool force) {
   if (check.rows == 0) return "not checked: " + check.obstacle;
@@ -139,14 +138,14 @@ std::string CheckedLine(const std::string& path, const PredictionCheck& check, b
   }
   const std::string what = fmt::format("{} rows, largest difference {:.3g}, {}", check.rows,
                                        check.difference, check.place);
-  if (is_marked) return "checked: " + what + "; what is marked ??? may be why";
+  if (is_marked) return "checked: " + what + "; the parts marked ??? may be the cause";
   if (force) return "checked: " + what + ": they differ";
   throw Error(Code::kCheckpoint,
-              fmt::format("{}: is not written, because its model predicts something else than the "
-                          "graph from the same checkpoint: {}",
+              fmt::format("{}: was not written, because its model and the graph give different "
+                          "predictions from the same checkpoint: {}",
                           path, what),
-              "--force writes it, to be compared with the graph: 'tpuest predict' of the job, and "
-              "of `model: {type: saved_model, path: graph.pbtxt, ...}`");
+              "--force writes it anyway; then compare 'tpuest predict' of the job with that of "
+              "`model: {type: saved_model, path: graph.pbtxt, ...}`");
 }
 
 void Tell(const MigrateInvocation& invocation, const std::string& path, const MigratedRun& run,
@@ -156,8 +155,8 @@ void Tell(const MigrateInvocation& invocation, const std::string& path, const Mi
   for (const std::string& what : job.unknown) fmt::print("  ??? {}\n", what);
   if (faults == 0) {
     fmt::print(
-        "the model has the checkpoint's variables; next: put in the input, and\n"
-        "  tpuest train {}\n",
+        "the model has the checkpoint's variables; next: fill in the input, then\n  tpuest train "
+        "{}\n",
         path);
   }
 }
@@ -165,7 +164,7 @@ void Tell(const MigrateInvocation& invocation, const std::string& path, const Mi
 int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_dir) {
   const auto prefix = LatestCheckpoint(model_dir);
   if (!prefix) {
-    throw Error(Code::kCheckpoint, fmt::format("{}: there is no checkpoint here", model_dir));
+    throw Error(Code::kCheckpoint, fmt::format("{}: has no checkpoint", model_dir));
   }
   const BundleReader variables(*prefix);
   const SeenGraph graph(GraphFileOf(model_dir, *prefix));
@@ -216,16 +215,16 @@ int MigrateFolder(const MigrateInvocation& invocation, const std::string& model_
   return 0;
 }
 
-// One that says nothing of layers: an Estimator's export, or a tf.Module.
+// Refuses a SavedModel without layers: an Estimator's export, or a tf.Module.
 [[noreturn]] void RefuseSavedModel(const std::string& folder) {
   throw Error(
       Code::kCheckpoint,
-      fmt::format("{}: a SavedModel without keras_metadata.pb has no layers to write down", folder),
+      fmt::format("{}: the SavedModel has no keras_metadata.pb, so its layers are unknown", folder),
       fmt::format("model: {{type: saved_model, path: {}}} evaluates and predicts with it", folder));
 }
 
-// The job of a model that Keras saved (.h5, .keras, to_json, SavedModel): its layers, to be
-// changed.
+// Writes the job of a model that Keras saved (.h5, .keras, to_json, SavedModel), with its layers to
+// edit.
 int MigrateKeras(const MigrateInvocation& invocation, const std::string& file) {
   const KerasFile keras = KerasFile::Open(file);
   const KerasJob model = KerasJobOf(keras);
@@ -234,7 +233,7 @@ int MigrateKeras(const MigrateInvocation& invocation, const std::string& file) {
   const std::string path = invocation.output.value_or((name.empty() ? "keras" : name) + ".yaml");
   CheckOutput(invocation, path);
   const MigratedJob job = WriteKerasJob({.file = file, .name = name, .path = path}, keras, model);
-  // The job is read as it is, so that what is wrong with it shows here.
+  // Reads the written job, so that its errors show here.
   config::Sources sources;
   const LoadedJob loaded = ParseJobText(job.text, path, {}, sources);
   if (!invocation.dry_run) WriteFileAtomically(path, job.text, false);
@@ -254,7 +253,7 @@ int MigrateKeras(const MigrateInvocation& invocation, const std::string& file) {
 
 int Migrate(const MigrateInvocation& invocation, config::Sources& /*sources*/) {
   if (invocation.arguments.size() != 1) {
-    throw Error(Code::kUsage, "migrate takes one folder, or a file of Keras'",
+    throw Error(Code::kUsage, "migrate takes one folder, or one file of Keras",
                 "tpuest migrate old/model_dir");
   }
   std::string model_dir = invocation.arguments[0];

@@ -44,7 +44,7 @@ struct TrainInput {
   std::optional<int64_t> epoch_size;
 };
 
-// Opens the source only where the model's shapes cannot be told without it.
+// Opens the source only if the model's shapes are otherwise unknown.
 TrainInput TrainInputOf(const Job& job) {
   const std::string& name = job.train_spec->input_fn;
   const data::InputFnOptions& options = job.input_fns.at(name);
@@ -54,7 +54,7 @@ TrainInput TrainInputOf(const Job& job) {
   return {stream->spec(), stream->epoch_size()};
 }
 
-// The steps that the rest of the input is good for; nullopt: endless or not known.
+// Returns the number of steps in the rest of the input; nullopt if endless or unknown.
 std::optional<int64_t> StepsOfInput(const data::InputFnOptions& options,
                                     const std::optional<int64_t>& epoch_size,
                                     const PlannedRun& run) {
@@ -66,8 +66,8 @@ std::optional<int64_t> StepsOfInput(const data::InputFnOptions& options,
   return whole_batches ? rest / run.batch_size : (rest + run.batch_size - 1) / run.batch_size;
 }
 
-// The memory of a step is not tried out beyond so many bytes of variables, because trying makes
-// them.
+// The memory of a step is not measured beyond this many bytes of variables, because measuring
+// creates them.
 constexpr int64_t kMostVariableBytes = int64_t{1} << 30;
 
 std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int64_t bytes) {
@@ -81,7 +81,7 @@ std::optional<int64_t> CpuBytes(const PlanArgs& args, const PlannedRun& run, int
   }
 }
 
-// The shapes that the first batch feeds the model with, where the job alone does not tell.
+// Returns the shapes of the first batch, if the job does not determine them.
 std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
   const std::string& name = job.train_spec->input_fn;
   const bool is_given = run.model->has_example_weight && job.estimator.train_batch_size;
@@ -90,7 +90,9 @@ std::vector<Shape> ShapesOfFirstBatch(const Job& job, const PlannedRun& run) {
       data::MakeInputFn(job.input_fns.at(name), name)({.mode = Mode::kTrain, .batch_size = rows});
   const std::optional<Batch> batch = stream->Next();
   if (!batch || RowsOf(*batch) != rows) {
-    throw Error(Code::kData, "the input has no whole batch, which tells how long its lists are",
+    throw Error(Code::kData,
+                "the input has fewer records than one batch, which is needed to find the lengths "
+                "of its lists",
                 fmt::format("train_batch_size is {}", rows))
         .Key("train_spec.input_fn");
   }
@@ -114,8 +116,8 @@ int64_t BytesIn(const Shape& shape, DType dtype) {
   return shape.elements() * static_cast<int64_t>(SizeOf(dtype));
 }
 
-// How the cores of a replica share its inputs; and the bytes that each has of them and of the
-// layers' results, which are cut as the inputs are where there is one that is cut.
+// Reports how the cores of a replica share its inputs, and the bytes of inputs and layers' results
+// per core; the results are split like the inputs if any input is split.
 void TellCores(const PlannedRun& run, PlanReport& report) {
   report.cores = run.cores;
   if (run.cores == 1) return;
@@ -150,7 +152,7 @@ void TellCores(const PlannedRun& run, PlanReport& report) {
   if (is_known) report.core_bytes = bytes;
 }
 
-// Whether a source's files have to be inflated from their beginning.
+// Returns true if a source's files must be decompressed from their beginning.
 bool IsCompressed(const data::SourceOptions& source) {
   return std::visit(
       [](const auto& options) {
@@ -215,7 +217,7 @@ PlanReport Report(const Job& job, const std::string& file, const TrainInput& inp
   return report;
 }
 
-// A planned job: what there is to say about it, and about its step on a topology.
+// A planned job: its report, and the report of its step on a topology.
 struct Planned {
   PlanReport plan;
   std::optional<CompileReport> compile;
@@ -227,7 +229,8 @@ std::unique_ptr<PjrtTopology> TopologyOf(const PlanInvocation& invocation) {
                       invocation.verbose ? PjrtLogging::kLoud : PjrtLogging::kQuiet);
 }
 
-// The options with as many replicas as the topology has cores for, whatever num_shards says.
+// Returns the options with as many replicas as the topology's cores allow, regardless of
+// num_shards.
 EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology* topology,
                             Log& console) {
   EstimatorOptions result = options;
@@ -238,21 +241,21 @@ EstimatorOptions OptionsFor(const EstimatorOptions& options, const PjrtTopology*
   if (cores > info.cores) {
     throw Error(
         Code::kUsage,
-        fmt::format("{} has {} cores, and a replica takes {}", info.name, info.cores, cores),
+        fmt::format("{} has {} cores, but a replica needs {}", info.name, info.cores, cores),
         fmt::format("tpu_config.num_cores_per_replica={}, or a larger topology", info.cores))
         .Key("run_config.tpu_config.num_cores_per_replica");
   }
   const int replicas = info.cores / cores;
   if (shards && *shards != replicas) {
-    console.Warning("num_shards is {} in the job; {} has {} cores and takes a replica on each{}",
-                    *shards, info.name, info.cores,
-                    cores == 1 ? "" : fmt::format(" {}: {}", cores, replicas));
+    console.Warning(
+        "num_shards is {} in the job, but {} has {} cores; the plan has one replica on each{}",
+        *shards, info.name, info.cores, cores == 1 ? "" : fmt::format(" {}: {}", cores, replicas));
   }
   shards = replicas;
   return result;
 }
 
-// What CpuBytes would be if every result were kept; absent where every one is.
+// Returns CpuBytes without recomputation; nullopt if the job recomputes nothing.
 std::optional<int64_t> KeepingBytes(const Job& job, const PlanArgs& args, int64_t bytes) {
   if (job.tpuest.remat.empty()) return std::nullopt;
   const ModelFn model_fn = MakeKeepingModelFnForShapes(job);
@@ -266,7 +269,7 @@ std::optional<int64_t> KeepingBytes(const Job& job, const PlanArgs& args, int64_
 
 Planned PlanJob(const PlanInvocation& invocation, const LoadedJob& loaded, Log& console) {
   const Job& job = loaded.job;
-  // Without sinks: what else a run says of its start is in the report.
+  // Has no sinks, because the report has what a run logs at its start.
   Log log;
   log.AddSink([&](LogLevel level, std::string_view line) {
     if (level >= LogLevel::kWarning) console.Write(level, line);
@@ -330,7 +333,7 @@ int RunPlan(const PlanInvocation& invocation, config::Sources& sources) {
   planned.plan.counts = counts;
   Print(invocation, planned);
   if (!planned.compile || planned.compile->fits()) return 0;
-  // The document has said it already.
+  // The document has already reported it.
   const Error error =
       ShortageError(planned.compile->topology.name, *planned.compile->size.shortage);
   const std::string text = config::Render(error.faults(), sources);

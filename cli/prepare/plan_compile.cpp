@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kPaddedShown = 8;
 
-// How the cores of a replica share a variable.
+// Returns how the cores of a replica share a variable.
 Partition PartitionOf(const LoweredModule& module, const std::string& variable) {
   const auto found = std::find(module.variables.begin(), module.variables.end(), variable);
   if (found == module.variables.end()) return {};
@@ -53,17 +53,17 @@ std::string MemoryText(const CompileReport& report) {
   std::vector<std::vector<std::string>> rows = {
       {"code", BytesText(size.code)},
       {"arguments", BytesText(size.arguments)},
-      {"outputs", fmt::format("{}, {} of them in the place of arguments", BytesText(size.outputs),
+      {"outputs", fmt::format("{}, {} of them reuse arguments", BytesText(size.outputs),
                               BytesText(size.aliased))},
       {"temporary", BytesText(size.temporaries)},
   };
   if (size.peak > 0) rows.push_back({"peak", BytesText(size.peak)});
   if (size.flops) {
-    rows.push_back({"FLOPs", CountText(*size.flops) + " by the compiler's count, a step"});
+    rows.push_back({"FLOPs", CountText(*size.flops) + " per step, counted by the compiler"});
   }
   if (size.bytes_accessed) {
     rows.push_back({"traffic", BytesText(static_cast<int64_t>(*size.bytes_accessed)) +
-                                   " read and written by its count"});
+                                   " read and written per step, counted by the compiler"});
   }
   return TableText({false, false}, rows);
 }

@@ -1,5 +1,6 @@
 #pragma once
-// `tpuest plan --compile TOPOLOGY` compiles a job's training step for devices that are not there.
+// `tpuest plan --compile TOPOLOGY` compiles a job's training step for devices that this machine
+// does not have.
 
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@ struct PaddedTensor {
   std::string name;
   Shape shape;
   int64_t bytes = 0;
-  int64_t padded = 0;  // bytes on a core, with padding
+  int64_t padded = 0;  // bytes per core, with padding
 };
 
 struct CompileReport {
@@ -27,7 +28,7 @@ struct CompileReport {
   CompiledSize size;
   std::vector<PaddedTensor> padded;  // most wasted bytes first
   int64_t wasted = 0;                // bytes of padding of all variables
-  // Tables whose rows the cores of a replica share, or the replicas, and their slots.
+  // Number of tables and slots whose rows the cores of a replica, or the replicas, share.
   int spread = 0;
   int64_t spread_bytes = 0;  // whole
   int64_t spread_on_core = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Tells by its graph what a model is made of and what a training step of it costs.
+// Derives from a model's graph its parts and the cost of a training step.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@ struct LayerRow {
   std::string type;
   Shape output;            // shape on one replica
   int64_t parameters = 0;  // numbers that are trained
-  int64_t flops = 0;       // operations of the way forward on one replica (core/graph/flops.h)
+  int64_t flops = 0;       // operations of the forward pass on one replica (core/graph/flops.h)
   Place place;             // place in the job; line 0: unknown
 };
 
-// A table of an embedding_config_spec that is kept by rows.
+// A table of an embedding_config_spec that is stored by rows.
 struct TableRow {
   std::string name;
   int64_t rows = 0;
@@ -30,7 +30,8 @@ struct TableRow {
   int64_t bytes = 0;      // of all rows
   RowLayout layout = RowLayout::kArray;
   bool is_shared = false;  // by the processes of a group
-  // The rows that a step looks up on a replica, at most; nullopt: lists tell.
+  // Maximum number of rows that a step looks up on a replica; nullopt if it depends on the lengths
+  // of lists.
   std::optional<int64_t> rows_a_step;
 };
 
@@ -40,13 +41,13 @@ struct ModelCost {
   int64_t parameters = 0;       // numbers that are trained
   int64_t parameter_bytes = 0;  // bytes of those numbers
   int64_t bytes = 0;  // bytes of all variables that are saved: with averages, slots and steps
-  int64_t flops = 0;  // operations of a training step on one replica: forward, back, update
+  int64_t flops = 0;  // operations of a training step on one replica: forward, backward, update
 };
 
-// `model` is built for TRAIN. A variable that layers share counts with the first of them, one that
-// is no layer's in the sums alone. Error kUsage where the graph cannot be cut (core/graph/cut.h).
+// `model` is built for TRAIN. A variable that layers share counts for the first of them; a variable
+// of no layer counts only in the sums. Error kUsage if the graph cannot be cut (core/graph/cut.h).
 [[nodiscard]] ModelCost CostOf(const BuiltModel& model);
-// The same, with its tables as they are kept.
+// The same, with the storage of its tables.
 [[nodiscard]] ModelCost CostOf(const BuiltModel& model, const RowKeeping& keeping);
 
 }  // namespace tpuest::cli

@@ -37,17 +37,17 @@ Json JsonOfLayer(const LayerRow& layer) {
 
 std::string StartText(const PlanReport& report) {
   if (!report.checkpoint.empty()) {
-    return fmt::format("goes on from {}, step {}", report.checkpoint, WithCommas(report.start));
+    return fmt::format("resumes from {}, step {}", report.checkpoint, WithCommas(report.start));
   }
   if (report.warm_start_from) {
-    return fmt::format("fresh, with variables of {}", *report.warm_start_from);
+    return fmt::format("new run, with variables of {}", *report.warm_start_from);
   }
-  if (!report.model_dir) return "fresh, in a temporary folder: the job has no model_dir";
-  return fmt::format("fresh: {} holds no checkpoint", *report.model_dir);
+  if (!report.model_dir) return "new run, in a temporary folder: the job has no model_dir";
+  return fmt::format("new run: {} has no checkpoint", *report.model_dir);
 }
 
 std::string StepsText(const PlanReport& report) {
-  if (!report.goal) return "all of the input";
+  if (!report.goal) return "until the input ends";
   if (*report.steps == 0) return "none: already at step " + WithCommas(report.start);
   std::string text =
       fmt::format("{}, from step {} to {} ({})", WithCommas(*report.steps),
@@ -75,21 +75,21 @@ std::string ByText(const Shape& shape) {
   return Join(dims, "x");
 }
 
-// "image 8x321x32x3 in pieces 8x161x32x3, 8x160x32x3": one where all are alike.
+// "image 8x321x32x3 in pieces 8x161x32x3, 8x160x32x3": only one piece if all are alike.
 std::string SharedText(const SharedInput& input) {
   const bool alike = std::all_of(input.pieces.begin(), input.pieces.end(),
                                  [&](const Shape& piece) { return piece == input.pieces.front(); });
   std::vector<std::string> pieces;
   for (const Shape& piece : input.pieces) pieces.push_back(ByText(piece));
   if (alike) pieces.resize(1);
-  return fmt::format("{} {} in pieces {}", input.name, ByText(input.shape), Join(pieces, ", "));
+  return fmt::format("{} {} split into {}", input.name, ByText(input.shape), Join(pieces, ", "));
 }
 
 std::string CoresText(const PlanReport& report) {
   std::string text = fmt::format("{} a replica", report.cores);
   for (const SharedInput& input : report.shared) text += ", " + SharedText(input);
   if (report.core_bytes) {
-    text += fmt::format("; {} of inputs and layers on each, and all variables",
+    text += fmt::format("; {} of inputs and layers on each core, and all variables",
                         BytesText(*report.core_bytes));
   }
   return text;
@@ -120,7 +120,7 @@ std::string ProcessText(const PlanReport& report) {
 std::string FlopsText(const PlanReport& report) {
   const auto flops = static_cast<double>(report.model.flops);
   if (report.replicas == 1) return CountText(flops) + " a step";
-  return fmt::format("{} a step on each replica, {} on all", CountText(flops),
+  return fmt::format("{} per step on each replica, {} on all", CountText(flops),
                      CountText(flops * report.replicas));
 }
 
@@ -155,21 +155,22 @@ std::string RowRulesText(const std::optional<RowRules>& rules) {
   if (!rules) return "";
   std::vector<std::string> parts;
   if (rules->admit_after > 1) {
-    parts.push_back(fmt::format("trained from use {} on", WithCommas(rules->admit_after)));
+    parts.push_back(fmt::format("trained from use number {}", WithCommas(rules->admit_after)));
   }
   if (rules->evict_after_steps) {
     parts.push_back(
-        fmt::format("forgotten after {} steps without use", WithCommas(*rules->evict_after_steps)));
+        fmt::format("evicted after {} steps without use", WithCommas(*rules->evict_after_steps)));
   }
   return fmt::format("rows: {}; decided every {} steps\n", Join(parts, ", "),
                      WithCommas(rules->decides_every));
 }
 
-// What a process holds: all of an array, of an index the rows that were written.
+// Returns the table of embedding tables; a process holds all rows of an array, and the materialized
+// rows of an index.
 std::string TablesText(const PlanReport& report) {
   if (report.model.tables.empty()) return "";
   std::vector<Row> rows = {
-      {"table", "rows", "numbers", "bytes a row", "all rows", "held", "a step moves"}};
+      {"table", "rows", "numbers", "bytes per row", "all rows", "held", "a step moves"}};
   int64_t bytes = 0;
   for (const TableRow& table : report.model.tables) {
     const bool is_array = table.layout == RowLayout::kArray;
@@ -183,14 +184,14 @@ std::string TablesText(const PlanReport& report) {
         {table.name, WithCommas(table.rows),
          fmt::format("{} and {} slots", table.width, table.slots), WithCommas(table.row_bytes),
          BytesText(table.bytes),
-         fmt::format("{}{}", is_array ? "array: all rows" : "index: rows that were written",
-                     table.is_shared ? ", in a group each its own" : ""),
+         fmt::format("{}{}", is_array ? "array: all rows" : "index: only materialized rows",
+                     table.is_shared ? ", divided over a group's processes" : ""),
          moves});
   }
   std::string text = "\n" + TableText({false, true, false, true, true, false, false}, rows);
   text += fmt::format("tables: {} with all rows", BytesText(bytes));
   if (report.most_of_tables) {
-    text += fmt::format(", {} may be held (tpuest.embeddings.max_resident_bytes)",
+    text += fmt::format(", at most {} in memory (tpuest.embeddings.max_resident_bytes)",
                         BytesText(*report.most_of_tables));
   }
   return text + "\n" + RowRulesText(report.row_rules);
@@ -210,7 +211,7 @@ Json LoopJson(const std::optional<IterationsPerLoop>& value) {
 }
 
 std::string LoopText(const std::optional<IterationsPerLoop>& value) {
-  if (!value) return "none: the host looks after each step (use_tpu: false)";
+  if (!value) return "none: the host polls after each step (use_tpu: false)";
   const auto* const count = std::get_if<int64_t>(&*value);
   return count != nullptr ? fmt::format("{} steps (iterations_per_loop)", WithCommas(*count))
                           : fmt::format("{} (iterations_per_loop)", std::get<std::string>(*value));
@@ -302,10 +303,9 @@ std::string PlanText(const PlanReport& report) {
   if (report.cores > 1) lines.push_back({"cores", CoresText(report)});
   if (!report.process.launcher.empty()) lines.push_back({"process", ProcessText(report)});
   if (report.reads_all) {
-    lines.push_back(
-        {"input",
-         "compressed: each process inflates all of it and parses its own rows; of plain "
-         "files it reads those alone"});
+    lines.push_back({"input",
+                     "compressed: each process decompresses all of it and parses only its own "
+                     "rows; from plain files it would read only its rows"});
   }
   if (!report.kernels.empty()) lines.push_back({"kernels", report.kernels});
   if (report.cpu_bytes) {
@@ -313,7 +313,7 @@ std::string PlanText(const PlanReport& report) {
     const std::string without = report.keeping_bytes ? fmt::format("; {} without tpuest.remat",
                                                                    BytesText(*report.keeping_bytes))
                                                      : "";
-    lines.push_back({"memory", bytes + " on the CPU engine, variables aside" + without});
+    lines.push_back({"memory", bytes + " on the CPU engine, besides the variables" + without});
   }
   return report.job + "\n" + TableText({false, false}, lines) + LayersText(model.layers) +
          TablesText(report) + WarmStartText(report.warm_start);

@@ -27,20 +27,20 @@ struct SharedInput {
 struct PlanReport {
   std::string job;  // the job's file and its name
   std::optional<std::string> model_dir;
-  std::string checkpoint;  // checkpoint that the run goes on from; empty: it starts fresh
+  std::string checkpoint;  // checkpoint that the run resumes from; empty for a new run
   int64_t start = 0;       // global step
   std::optional<int64_t> goal;
   std::string goal_reason;         // "max_steps", "steps" or "end of input"
-  std::vector<EpochCount> counts;  // that the job gives in epochs
+  std::vector<EpochCount> counts;  // counts that the job gives in epochs
   std::optional<int64_t> steps;
   std::optional<int64_t> epoch_size;  // examples
   int64_t batch_size = 1;             // examples in a step of all replicas together
-  int64_t batch_per_replica = 1;      // the whole batch where every replica takes it
+  int64_t batch_per_replica = 1;      // the whole batch if every replica takes it
   int replicas = 1;
   int cores = 1;  // of a replica
   std::vector<SharedInput> shared;
-  std::optional<int64_t> core_bytes;  // of a replica's inputs and layers, as far as they are known
-  // absent: use_tpu false looks after each step
+  std::optional<int64_t> core_bytes;  // bytes of a replica's inputs and layers per core, if known
+  // absent with use_tpu: false, which polls after each step
   std::optional<IterationsPerLoop> iterations_per_loop;
   ModelCost model;
   std::optional<int64_t> most_of_tables;  // tpuest.embeddings.max_resident_bytes
@@ -50,9 +50,9 @@ struct PlanReport {
   std::optional<int64_t> keeping_bytes;   // the same without tpuest.remat; absent if there is none
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
-  hosts::ProcessPlace process;        // among those that a launcher has started
-  std::optional<ReplicaRange> share;  // of a process among several
-  bool reads_all = false;             // each of them inflates the whole input
+  hosts::ProcessPlace process;               // this process's place in a launcher's group
+  std::optional<ReplicaRange> share;  // this process's replicas in a group
+  bool reads_all = false;             // each process decompresses the whole input
 
   [[nodiscard]] std::optional<double> epochs() const;
 };

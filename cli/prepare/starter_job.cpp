@@ -59,7 +59,7 @@ class InputSection {
            split == StarterSplit::kHash   ? "split: {part: eval}"
            : split == StarterSplit::kLast ? fmt::format("skip: {}", plan_.train_rows)
                                           : "",
-           "the rest of them");
+           "the other rows");
   }
 
  private:
@@ -80,7 +80,7 @@ class InputSection {
     }
     if (!source.na_value.empty()) {
       lines_.Line("      na_value: " + config::QuotedText(source.na_value) +
-                  "  # as good as empty");
+                  "  # also means empty");
     }
     if (source.compression_type) lines_.Line("      compression_type: " + *source.compression_type);
     lines_.Line("      label_name: " + Word(LabelColumn(plan_).name));
@@ -104,8 +104,7 @@ class InputSection {
       return;
     }
     lines_.Line(FlowList("      select_columns: &columns ", names, 10));
-    lines_.Line(
-        "      # What stands in for an empty field, a column each. The label must not be empty.");
+    lines_.Line("      # The value of an empty field, per column. The label must not be empty.");
     lines_.Line(FlowList("      column_defaults: &defaults ", defaults, 10));
   }
 
@@ -195,7 +194,7 @@ class ColumnSection {
   // Adds the columns by which a network takes the categories.
   void DenseColumns() {
     lines_.Line(
-        "  # A network takes numbers: a 1 at the category's place, or a few that are learned.");
+        "  # A network needs numbers: a one-hot vector per category, or a learned embedding.");
     for (const StarterColumn& column : plan_.columns) {
       if (column.dense_name.empty()) continue;
       lines_.Line(column.dimension == 0
@@ -272,7 +271,7 @@ class ModelSection {
     if (label.is_class && label.n_classes > 2) {
       names = {"precision", "recall", "confusion_matrix"};
     }
-    lines_.Line(FlowList("  metrics: ", names, 6) + "  # beside those of the head");
+    lines_.Line(FlowList("  metrics: ", names, 6) + "  # in addition to the head's");
   }
 
   // Networks learn labels around 0 and of size 1; a linear model's rate follows the scale instead.
@@ -280,7 +279,7 @@ class ModelSection {
     lines_.Add(Commented(fmt::format("  label_scaling: {{mean: {}, std: {}}}",
                                      Rounded(LabelColumn(plan_).mean, LabelColumn(plan_).std),
                                      Rounded(LabelColumn(plan_).std, LabelColumn(plan_).std)),
-                         "of the rows to train on; predictions are in the label's unit"));
+                         "of the training rows; predictions are in the label's unit"));
   }
 
   void Combined() {
@@ -298,8 +297,7 @@ class ModelSection {
   void Network(const std::string& prefix) {
     lines_.Line(fmt::format("  {}hidden_units: {}", prefix, HiddenUnits()));
     if (FewRows()) {
-      lines_.Line(
-          fmt::format("  {}dropout: 0.1  # few rows: against learning them by heart", prefix));
+      lines_.Line(fmt::format("  {}dropout: 0.1  # few rows: reduces overfitting", prefix));
     }
     lines_.Line(
         fmt::format("  {}optimizer: {{type: Adagrad, learning_rate: 0.05}}  # TensorFlow's "
@@ -330,7 +328,7 @@ class ModelSection {
     const StarterLabel& label = plan_.label;
     const std::string name = config::StringText(label.column->name);
     if (!label.is_class) {
-      return fmt::format("{} is a number, {}", name, RangeOf(*label.column));
+      return fmt::format("{} is a number from {}", name, RangeOf(*label.column));
     }
     if (label.vocabulary.empty()) {
       return fmt::format("{} is one of {} classes, 0 to {}", name, label.n_classes,
@@ -359,7 +357,7 @@ class JobText {
     lines_.Line("");
     lines_.Line(fmt::format("train_spec: {{input_fn: train, max_steps: {}}}", plan_.max_steps));
     lines_.Line("eval_spec: {input_fn: eval, steps: null}  # all rows, once");
-    lines_.Line("predict: {input_fn: eval}  # --input FILE takes rows from another file");
+    lines_.Line("predict: {input_fn: eval}  # --input FILE reads rows from another file");
     DataErrorsSection();
     return lines_.Take();
   }
@@ -367,12 +365,12 @@ class JobText {
  private:
   void Head() {
     const std::string job = paths_.job == "-" ? paths_.name + ".yaml" : paths_.job;
-    lines_.Line(fmt::format("# Learns the column {} of {}: {} rows, {} columns.",
+    lines_.Line(fmt::format("# Predicts the column {} of {}: {} rows, {} columns.",
                             config::StringText(LabelColumn(plan_).name), paths_.train,
                             WithCommas(profile_.rows), profile_.columns.size()));
     if (profile_.looked_at < profile_.rows) {
-      lines_.Line(fmt::format("# {} rows, spread over the file, were looked at.",
-                              WithCommas(profile_.looked_at)));
+      lines_.Line(
+          fmt::format("# Based on {} rows, spread over the file.", WithCommas(profile_.looked_at)));
     }
     lines_.Line("#");
     lines_.Line("#   tpuest train " + job);
@@ -399,10 +397,9 @@ class JobText {
     if (bad == 0) return;
     const double part = static_cast<double>(bad) / static_cast<double>(profile_.looked_at);
     lines_.Line("");
-    lines_.Line(
-        fmt::format("# {} of {} rows cannot be read or have no label: they are left out, and "
-                    "listed in",
-                    bad, WithCommas(profile_.looked_at)));
+    lines_.Line(fmt::format(
+        "# {} of {} rows cannot be read or have no label: they are skipped, and listed in", bad,
+        WithCommas(profile_.looked_at)));
     lines_.Line("# .tpuest/bad_records.tsv of the run.");
     lines_.Line(fmt::format("tpuest: {{data_errors: {{policy: skip, max_fraction: {}}}}}",
                             NumberText(std::min(1.0, std::ceil(200 * part + 1) / 100))));

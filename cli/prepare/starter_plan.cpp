@@ -14,21 +14,23 @@ namespace tpuest::cli {
 namespace {
 
 constexpr int64_t kFewestRows = 10;
-constexpr int64_t kMostWords = 50;         // words of a vocabulary
-constexpr int64_t kMostWholeNumbers = 10;  // so many whole numbers are categories, not numbers
-constexpr int64_t kMostIndicated = 10;     // categories of an indicator; more are embedded
-constexpr int64_t kMostCounted = 20;       // classes that are 0, 1, 2, ...
-constexpr int64_t kMostNumbered = 10;      // classes that are other whole numbers
-constexpr int64_t kMostNamed = 100;        // classes that are words
+constexpr int64_t kMostWords = 50;  // maximum number of words in a vocabulary
+constexpr int64_t kMostWholeNumbers =
+    10;  // up to this many different integers are categories, not numbers
+constexpr int64_t kMostIndicated = 10;  // maximum categories of an indicator; more are embedded
+constexpr int64_t kMostCounted = 20;    // maximum number of classes 0, 1, 2, ...
+constexpr int64_t kMostNumbered = 10;   // maximum number of classes that are other integers
+constexpr int64_t kMostNamed = 100;     // maximum number of classes that are words
 constexpr int64_t kRowsAClass = 5;
-// A file with more bad records than this part is something else.
+// A file with a larger share of bad records is probably not such a CSV file.
 constexpr double kMostBad = 0.05;
 
 std::string Plural(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", WithCommas(count), what, count == 1 ? "" : "s");
 }
 
-// True where numbers on this scale learn badly beside ones around 0 and of size 1.
+// Returns true if the scale of these numbers is too far from numbers around 0 of size 1 to train
+// well.
 bool IsFarScale(const data::CsvColumnProfile& column) {
   return column.std > 4 || (column.std > 0 && column.std < 0.25) || std::abs(column.mean) > 4;
 }
@@ -39,7 +41,8 @@ bool IsUtf8(const data::CsvColumnProfile& column) {
   });
 }
 
-// True for "name", "user_id", "PassengerId": a number there is a name, too.
+// Returns true for "name", "user_id", "PassengerId": even a number identifies rows in such a
+// column.
 bool IsIdName(const std::string& name) {
   std::string lower = name;
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -49,7 +52,7 @@ bool IsIdName(const std::string& name) {
 
 // ---- the label ----------------------------------------------------------------------------------
 
-// The texts of the classes, in an order that does not depend on the rows.
+// Returns the texts of the classes in an order that does not depend on the order of rows.
 std::vector<std::string> SortedTexts(const data::CsvColumnProfile& column) {
   std::vector<std::string> texts;
   for (const auto& [text, count] : column.texts) texts.push_back(text);
@@ -62,7 +65,7 @@ std::vector<std::string> SortedTexts(const data::CsvColumnProfile& column) {
   return texts;
 }
 
-// True where the column holds all of 0, 1, ..., max.
+// Returns true if the column has all of 0, 1, ..., max.
 bool CountsFromZero(const data::CsvColumnProfile& column) {
   return IsInteger(column.dtype) && column.min == 0 &&
          column.max + 1 == static_cast<double>(column.distinct);
@@ -81,9 +84,9 @@ void CheckLabel(const data::CsvColumnProfile& column) {
     throw Error(Code::kData, fmt::format("the label '{}' is empty in every row", column.name));
   }
   if (column.distinct < 2) {
-    throw Error(Code::kData, fmt::format("the label '{}' is {} in every row: there is nothing to "
-                                         "learn",
-                                         column.name, column.texts.front().first));
+    throw Error(Code::kData,
+                fmt::format("the label '{}' is {} in every row, so nothing can be learned",
+                            column.name, column.texts.front().first));
   }
   if (column.dtype != DType::kString) return;
   if (column.distinct <= kMostNamed && column.present >= 2 * column.distinct && IsUtf8(column)) {
@@ -91,7 +94,7 @@ void CheckLabel(const data::CsvColumnProfile& column) {
   }
   throw Error(Code::kData,
               fmt::format("the label '{}' has {} different texts in {}; expected numbers, or at "
-                          "most {} classes of several rows each, in UTF-8",
+                          "most {} classes in UTF-8 with several rows each",
                           column.name, WithCommas(column.distinct), Plural(column.present, "row"),
                           kMostNamed));
 }
@@ -125,7 +128,8 @@ void UseNumbers(StarterColumn& to) {
   if (column.missing > 0) to.why += fmt::format("; {} empty: the mean", WithCommas(column.missing));
 }
 
-// The first power of two from twice as many values on, so that few share a bucket.
+// Returns the first power of two that is at least twice the number of values, so that few share a
+// bucket.
 int64_t BucketsFor(int64_t values) {
   int64_t buckets = 16;
   while (buckets < 2 * values) buckets *= 2;
@@ -152,7 +156,7 @@ void UseCategories(StarterColumn& to) {
   }
 }
 
-// True where the column names rows rather than says something about them.
+// Returns true if the column identifies rows instead of describing them.
 bool IsNearlyUnique(const data::CsvColumnProfile& column) {
   if (column.distinct == column.present) return true;
   return column.distinct > kMostWords &&
@@ -161,7 +165,7 @@ bool IsNearlyUnique(const data::CsvColumnProfile& column) {
 
 void PlanColumn(StarterColumn& to) {
   const data::CsvColumnProfile& column = *to.column;
-  // Texts that differ may be one number.
+  // Different texts may be the same number.
   const bool is_one = column.is_number() ? column.min == column.max : column.distinct == 1;
   const bool is_constant = is_one && (column.missing == 0 || IsFloating(column.dtype));
   if (column.present == 0) return LeaveOut(to, "empty in every row");
@@ -173,22 +177,22 @@ void PlanColumn(StarterColumn& to) {
   if (column.dtype == DType::kString) {
     if (IsNearlyUnique(column)) {
       return LeaveOut(
-          to, fmt::format("{} in {}: it names rows", Plural(column.distinct, "different text"),
+          to, fmt::format("{} in {}: it identifies rows", Plural(column.distinct, "different text"),
                           Plural(column.present, "row")));
     }
     return UseCategories(to);
   }
   if (!IsInteger(column.dtype)) return UseNumbers(to);
-  if (column.counts_rows && column.distinct > 2) return LeaveOut(to, "it counts the rows");
+  if (column.counts_rows && column.distinct > 2) return LeaveOut(to, "it is a row number");
   if (IsIdName(column.name) && column.distinct > kMostWholeNumbers) {
-    if (IsNearlyUnique(column)) return LeaveOut(to, "it names rows");
+    if (IsNearlyUnique(column)) return LeaveOut(to, "it identifies rows");
     return UseCategories(to);
   }
   if (column.distinct <= kMostWholeNumbers) return UseCategories(to);
   UseNumbers(to);
 }
 
-// Keeps letters, digits and "_" of a name, and all that is not ASCII.
+// Keeps letters, digits, "_" and non-ASCII characters of a name.
 std::string WordOf(const std::string& name) {
   std::string word;
   for (const char c : name) {
@@ -222,7 +226,7 @@ void GiveNames(std::vector<StarterColumn>& columns) {
   }
 }
 
-// Variables are called after columns, and TensorFlow's names for these know fewer characters.
+// Variables are named after columns, and TensorFlow allows fewer characters in names of variables.
 void LeaveOutClashes(std::vector<StarterColumn>& columns) {
   std::map<std::string, std::string> owners;
   for (StarterColumn& column : columns) {
@@ -230,10 +234,11 @@ void LeaveOutClashes(std::vector<StarterColumn>& columns) {
     const auto [owner, is_new] =
         owners.emplace(nn::ScopeOf(column.column->name), column.column->name);
     if (is_new) continue;
-    LeaveOut(column,
-             fmt::format("variables of it and of \"{}\" would have one name; --column-names "
-                         "gives it another",
-                         owner->second));
+    LeaveOut(
+        column,
+        fmt::format(
+            "its variables and those of \"{}\" would have the same name; --column-names renames it",
+            owner->second));
   }
 }
 
@@ -247,7 +252,7 @@ const data::CsvColumnProfile& Find(const data::CsvProfile& profile, const std::s
   }
   const auto nearest = Nearest(label, names);
   throw Error(Code::kUsage,
-              fmt::format("no column is named '{}'; there are {}", label, Join(names, ", ")),
+              fmt::format("no column is named '{}'; the columns are {}", label, Join(names, ", ")),
               nearest ? fmt::format("did you mean '--label {}'?", *nearest) : std::string());
 }
 
@@ -265,7 +270,7 @@ void CheckRows(const data::CsvProfile& profile) {
   }
 }
 
-// True where rows of one class follow those of the other: the last ones would be of one class.
+// Returns true if the rows are grouped by class, so that the last rows would be of one class.
 bool LooksSorted(const StarterLabel& label) {
   return label.is_class && label.column->changes < 2 * label.n_classes &&
          label.column->present >= 5 * label.n_classes;
@@ -322,18 +327,18 @@ StarterPlan PlanStarter(const data::CsvProfile& profile, const std::string& labe
       if (reasons.size() < 3)
         reasons.push_back(fmt::format("'{}': {}", column.column->name, column.why));
     }
-    throw Error(Code::kData, "no column is left to learn from", Join(reasons, "; "));
+    throw Error(Code::kData, "no usable column is left", Join(reasons, "; "));
   }
   GiveNames(plan.columns);
-  // Of a large file only some rows were looked at.
+  // Only a sample of a large file's rows was read.
   const double scale = static_cast<double>(profile.rows) / static_cast<double>(profile.looked_at);
   plan.rows = std::llround(scale * static_cast<double>(label_column.present));
   plan.train_rows = std::llround(scale * static_cast<double>(label_column.trained));
   PlanRun(plan);
   if (split == StarterSplit::kLast && LooksSorted(plan.label)) {
     plan.warnings.push_back(
-        "the rows are sorted by the label, so the last ones are not like the others: --split hash "
-        "takes them from all over the file");
+        "the rows are sorted by the label, so the last rows are not representative: --split hash "
+        "takes rows from the whole file");
   }
   return plan;
 }

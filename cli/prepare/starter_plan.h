@@ -1,6 +1,6 @@
 #pragma once
-// Makes the decisions of `tpuest init` about a table: what the label is, what becomes of each
-// column, which model learns, and for how long. starter_job.h writes them down.
+// Makes the decisions of `tpuest init` about a table: the label, the use of each column, the model,
+// and the length of training. starter_job.h writes them as a job.
 
 #include <cstdint>
 #include <string>
@@ -12,8 +12,8 @@ namespace tpuest::cli {
 
 enum class StarterModel { kLinear, kDnn, kCombined, kBaseline };
 
-// Where the rows to evaluate on come from: a file of their own, or the one fifth of all that a hash
-// of each row chooses, or that stands last.
+// The source of the rows to evaluate on: another file, the fifth of the rows that a hash of each
+// row chooses, or the last fifth.
 enum class StarterSplit { kOtherFile, kHash, kLast };
 inline constexpr double kEvalFraction = 0.2;
 
@@ -31,10 +31,10 @@ enum class ColumnUse { kNumeric, kVocabulary, kHashBucket, kLeftOut };
 struct StarterColumn {
   const data::CsvColumnProfile* column = nullptr;
   ColumnUse use = ColumnUse::kLeftOut;
-  std::string why;  // the reason in a few words: what was seen
+  std::string why;  // the reason in a few words
 
   std::string name;           // name of its feature column
-  bool is_text = false;       // categories are strings, or else whole numbers
+  bool is_text = false;       // categories are strings, otherwise integers
   bool normalized = false;    // numbers are normalized, by z_score
   int64_t categories = 0;     // number of values (kVocabulary) or buckets (kHashBucket)
   std::string dense_name;     // name of the indicator or embedding beside it
@@ -45,10 +45,10 @@ struct StarterColumn {
 struct StarterPlan {
   StarterModel model = StarterModel::kLinear;
   StarterLabel label;
-  std::vector<StarterColumn> columns;  // all but the label, in the order of the file
+  std::vector<StarterColumn> columns;  // all columns except the label, in the order of the file
   std::vector<std::string> warnings;
-  int64_t rows = 0;        // rows that can be read, about
-  int64_t train_rows = 0;  // of them; the rest are for evaluation, if there are any
+  int64_t rows = 0;        // approximate number of readable rows
+  int64_t train_rows = 0;  // rows for training; the others are for evaluation
   StarterSplit split = StarterSplit::kHash;
   int64_t batch_size = 0;
   int64_t max_steps = 0;
@@ -60,8 +60,8 @@ struct StarterPlan {
 // The range of a column of numbers: "0.8 to 65.4".
 [[nodiscard]] std::string RangeOf(const data::CsvColumnProfile& column);
 
-// `profile` outlives the plan, and knows the rows that `split` keeps for evaluation. Error kUsage
-// for a label that is no column, kData for a table that nothing can be learned from.
+// `profile` must outlive the plan, and already takes `split` into account. Error kUsage for a label
+// that is not a column, kData for a table that nothing can be learned from.
 [[nodiscard]] StarterPlan PlanStarter(const data::CsvProfile& profile, const std::string& label,
                                       StarterModel model, StarterSplit split);
 

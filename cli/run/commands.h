@@ -1,5 +1,5 @@
 #pragma once
-// The commands that run a job, and their flags, for those that call one of them by name.
+// The commands that run a job and their flags, for code that calls one of them by name.
 
 #include <cstdint>
 #include <optional>
@@ -23,7 +23,7 @@ namespace tpuest::cli {
 [[nodiscard]] Command ExportCommand();
 [[nodiscard]] Command RunJobCommand();
 
-// The flags of evaluate: --name, --fail-if (again and again), --follow.
+// The flags of evaluate: --name, --fail-if (may be repeated), --follow.
 struct EvaluateInvocation : Invocation {
   std::optional<std::string> name;
   std::vector<std::string> fail_if;
@@ -33,38 +33,39 @@ struct PredictionFlags {
   std::optional<std::string> input;
   std::optional<std::string> output;
   std::optional<std::string> format;
-  std::optional<int64_t> limit;  // at most so many rows are predicted
-  bool force = false;            // --output may be there already
+  std::optional<int64_t> limit;  // predict at most this many rows
+  bool force = false;            // overwrite an existing --output
 };
 struct PredictInvocation : Invocation, PredictionFlags {};
 enum class ExportFormat { kSavedModel, kKeras };
 struct ExportFlags {
   std::optional<int64_t> api_version;
   std::optional<std::string> export_dir;
-  std::optional<int64_t> verify;  // the export is compared on so many records
+  std::optional<int64_t> verify;  // compare the export on this many records
 };
 struct ExportInvocation : Invocation, ExportFlags {
   ExportFormat format = ExportFormat::kSavedModel;
-  std::vector<std::string> outputs;  // of a .keras archive: layers, by name; none: the model's
+  std::vector<std::string>
+      outputs;  // names of the layers that a .keras archive ends in; empty: the model's outputs
 };
 
-// Each gives the command its flags, which write to `to`.
+// Each declares the command's flags, which write to `to`.
 void DeclareEvaluationName(FlagSet& flags, std::optional<std::string>& to);
 void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to);
 void DeclareExportFlags(FlagSet& flags, ExportFlags& to);
 
-// Each runs its command and returns the exit code: 0; 75 or 130 where a signal stopped it (training
-// has saved then); Evaluate 8 where a --fail-if holds. Everything else is an Error (see
+// Each runs its command and returns the exit code: 0; 75 or 130 if a signal stopped it (after
+// training has saved); 8 from Evaluate if a --fail-if holds. Everything else is an Error (see
 // shell/guarded.h). Results go to stdout, as a document with --json; log lines go to stderr.
 int Train(const Invocation& invocation, config::Sources& sources);
 int TrainAndEvaluate(const Invocation& invocation, config::Sources& sources);
 int Evaluate(const EvaluateInvocation& invocation, config::Sources& sources);
 int Predict(const PredictInvocation& invocation, config::Sources& sources);
 int Export(const ExportInvocation& invocation, config::Sources& sources);
-// TrainResult::stopped_because of a run that had its max_steps before.
+// TrainResult::stopped_because of a run that had reached max_steps before it started.
 inline constexpr std::string_view kAlreadyDone = "already at max_steps";
-// Says at which step training has ended and why, or what goes on with a run that was done before;
-// then where the run is, and the command that comes next.
+// Logs at which step training ended and why, or how to continue a run that was already done; then
+// where the run is, and the next command.
 void TellEnd(Log& log, const TrainResult& result, const std::string& model_dir, bool evaluates);
 // Evaluates the checkpoints of a run that another process trains, until that has ended: exit code
 // 0. Error kLost (7) after tpuest.deadlines.evaluator_secs without a trainer and a checkpoint.

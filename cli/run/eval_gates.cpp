@@ -54,10 +54,10 @@ std::vector<FailedGate> FailedGates(const std::vector<EvalGate>& gates,
       std::vector<std::string> names;
       for (const auto& [name, value] : metrics) names.push_back(name);
       const auto nearest = Nearest(gate.metric, names);
-      throw Error(Code::kUsage, fmt::format("--fail-if: there is no metric '{}'", gate.metric),
-                  fmt::format("{}there are: {}",
-                              nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
-                              Join(names, ", ")));
+      throw Error(
+          Code::kUsage, fmt::format("--fail-if: unknown metric '{}'", gate.metric),
+          fmt::format("{}metrics: {}", nearest ? fmt::format("did you mean '{}'? ", *nearest) : "",
+                      Join(names, ", ")));
     }
     if (gate.FailsAt(found->second)) failed.push_back({gate.text, found->second});
   }

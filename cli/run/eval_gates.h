@@ -1,5 +1,6 @@
 #pragma once
-// evaluate --fail-if 'accuracy<0.9': a gate says what an evaluation's metrics must not be.
+// evaluate --fail-if 'accuracy<0.9': a gate is a condition that an evaluation's metrics must not
+// meet.
 
 #include <map>
 #include <string>
@@ -9,11 +10,11 @@ namespace tpuest::cli {
 
 struct EvalGate {
   std::string text;    // the gate as it was given
-  std::string metric;  // "accuracy"; of several evaluations "test/accuracy"
+  std::string metric;  // "accuracy"; "test/accuracy" if the job has several evaluations
   std::string comparison;
   double bound = 0;
 
-  // True where the comparison holds, and where the value is NaN: nothing can be said for that.
+  // Returns true if the comparison holds, and for NaN, for which no gate passes.
   [[nodiscard]] bool FailsAt(double value) const;
 };
 
@@ -25,8 +26,8 @@ struct FailedGate {
   double value = 0;
 };
 
-// The gates that fail at these metrics, in order. Error kUsage with the known names for a metric
-// that is not among them.
+// The gates that fail at these metrics, in order. Error kUsage, with the known names, for an
+// unknown metric.
 [[nodiscard]] std::vector<FailedGate> FailedGates(const std::vector<EvalGate>& gates,
                                                   const std::map<std::string, double>& metrics);
 

@@ -41,11 +41,11 @@ void DeclareEvaluate(FlagSet& flags, EvaluateInvocation& to) {
 
 struct Wanted {
   std::vector<NamedEvalSpec> specs;
-  bool several = false;  // results stand under the names of their EvalSpecs
+  bool several = false;  // the results have the names of their EvalSpecs as keys
 };
 
-// The EvalSpecs to evaluate: of several the one that --name names, or all; --name gives a single
-// one's events a folder.
+// Returns the EvalSpecs to evaluate: all, or the one that --name names. For a job with a single
+// EvalSpec --name names the folder of its events.
 Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
   Wanted wanted{.specs = EvalSpecsOf(job)};
   if (wanted.specs.empty()) {
@@ -66,8 +66,9 @@ Wanted SpecsFor(const Job& job, const std::optional<std::string>& name) {
   for (const NamedEvalSpec& named : wanted.specs) labels.push_back(named.label);
   std::erase_if(wanted.specs, [&](const NamedEvalSpec& named) { return named.label != *name; });
   if (wanted.specs.empty()) {
-    throw Error(Code::kUsage, fmt::format("--name {}: it is none of eval_spec", *name),
-                fmt::format("there are: {}", Join(labels, ", ")));
+    throw Error(Code::kUsage,
+                fmt::format("--name {}: eval_spec has no evaluation of this name", *name),
+                fmt::format("evaluations: {}", Join(labels, ", ")));
   }
   return wanted;
 }
@@ -77,15 +78,16 @@ int FollowChief(Session& session, const EvaluateInvocation& invocation) {
                                   session.job(), SpecsFor(session.job(), invocation.name).specs)});
 }
 
-// False where permissions or a read-only disk keep this process from writing to a file or folder,
-// or from making it.
+// Returns false if permissions or a read-only disk keep this process from writing to a file or
+// folder, or from creating it.
 bool MayWrite(std::string path) {
   while (!path.empty() && !FileExists(path) && !DirectoryExists(path)) path = DirName(path);
   if (path.empty()) path = ".";
   return ::euidaccess(path.c_str(), W_OK) == 0 || (errno != EACCES && errno != EROFS);
 }
 
-// Whether the run's folder takes the events of an evaluation and its line of metrics.jsonl.
+// Returns true if this process can write the evaluation's events and its line of metrics.jsonl to
+// the run's folder.
 bool MayPublish(const std::string& model_dir, const NamedEvalSpec& named) {
   return MayWrite(EvalDir(model_dir, named.name)) && MayWrite(MetricsPath(model_dir));
 }
@@ -103,7 +105,8 @@ EvaluateResult EvaluateSpec(Session& session, const NamedEvalSpec& named,
                                        .publish = publish});
 }
 
-// The checkpoints that --checkpoint names, oldest first; nullopt: the newest, if there is any.
+// Returns the checkpoints that --checkpoint names, oldest first; nullopt means the newest, if any
+// exists.
 std::vector<std::optional<std::string>> CheckpointsFor(Session& session,
                                                        const EvaluateInvocation& invocation) {
   if (invocation.checkpoint != kAllCheckpoints) return {session.Checkpoint()};
@@ -117,7 +120,7 @@ std::vector<std::optional<std::string>> CheckpointsFor(Session& session,
   return prefixes;
 }
 
-// Evaluates checkpoints one by one and says what came out.
+// Evaluates checkpoints one by one and reports the results.
 class Evaluator {
  public:
   Evaluator(Session& session, const EvaluateInvocation& invocation)
@@ -159,14 +162,14 @@ class Evaluator {
   [[nodiscard]] int exit_code() const { return failed_ ? static_cast<int>(Code::kGate) : 0; }
 
  private:
-  // Warns once where it does not.
+  // Warns once if it returns false.
   [[nodiscard]] bool Publishes(const NamedEvalSpec& named) {
     const std::string& model_dir = session_.estimator().model_dir();
     if (MayPublish(model_dir, named)) return true;
     if (!std::exchange(warned_, true)) {
       session_.log().Warning(
-          "{}: may not be written to, so the evaluation leaves no events and no line of {}",
-          model_dir, BaseName(MetricsPath(model_dir)));
+          "{}: is not writable, so the evaluation writes no events and no line of {}", model_dir,
+          BaseName(MetricsPath(model_dir)));
     }
     return false;
   }
@@ -175,8 +178,8 @@ class Evaluator {
   Json Failed(const std::map<std::string, double>& numbers, const std::string& path) {
     Json texts = Json::array();
     for (const FailedGate& gate : FailedGates(gates_, numbers)) {
-      session_.log().Warning("gate not met: {}: it is {} at {}", gate.text, NumberText(gate.value),
-                             path.empty() ? "the start" : path);
+      session_.log().Warning("gate not met: {}: the value is {} at {}", gate.text,
+                             NumberText(gate.value), path.empty() ? "the start" : path);
       texts.push_back(gate.text);
       failed_ = true;
     }
@@ -189,7 +192,7 @@ class Evaluator {
   bool all_;
   std::vector<EvalGate> gates_;
   bool failed_ = false;
-  bool warned_ = false;  // of a folder that takes no events
+  bool warned_ = false;  // that the run's folder is not writable
 };
 
 }  // namespace

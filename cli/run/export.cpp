@@ -30,7 +30,8 @@ void DeclareExport(FlagSet& flags, ExportInvocation& to) {
                  "of --format keras: export the model up to this layer; may be repeated");
 }
 
-// Turns the flags into keys of the job, which go over the command line's.
+// Turns the flags into overrides of the job's keys, which take precedence over the command line's
+// KEY=VALUE words.
 Invocation WithKeys(const ExportInvocation& given) {
   Invocation invocation = given;
   const auto add = [&](std::string flag, std::string key, std::string value) {
@@ -92,8 +93,10 @@ int Export(const ExportInvocation& given, config::Sources& sources) {
   return session.Run([&] {
     if (given.format == ExportFormat::kKeras) return ExportKeras(session, given);
     if (!given.outputs.empty()) {
-      throw Error(Code::kUsage, "--outputs: a SavedModel has the outputs of its signatures",
-                  "it is for --format keras");
+      throw Error(Code::kUsage,
+                  "--outputs: applies only to .keras archives; a SavedModel has the outputs of its "
+                  "signatures",
+                  "--format keras, or leave --outputs out");
     }
     const ExportResult result = session.estimator().ExportSavedModel(ArgsOf(session));
     session.console().Clear();

@@ -16,16 +16,16 @@
 namespace tpuest::cli {
 namespace {
 
-// What is written of a job's model.
+// The parts of a job's model that go into the archive.
 struct LayeredModel {
   const std::vector<nn::Layer>* layers = nullptr;
   std::vector<std::string> outputs;
-  std::set<std::string> no_inputs;  // features that weigh examples
+  std::set<std::string> no_inputs;  // features that are weights of examples
   KerasJson compile = nullptr;
   std::string obstacle;  // why it is null though the model is compiled
 };
 
-// The model's own optimizer, or the job's, as Keras'.
+// Returns the model's own optimizer, or the job's, as a Keras optimizer.
 std::optional<nn::KerasOptimizer> OptimizerOf(const Job& job,
                                               const models::Functional& functional) {
   if (!functional.optimizer) {
@@ -36,7 +36,7 @@ std::optional<nn::KerasOptimizer> OptimizerOf(const Job& job,
   return KerasOptimizerLike(std::get<nn::AnyOptimizer>(optimizer));
 }
 
-// The layers that a compiled model's outputs are, by the outputs' names, and how it was compiled.
+// Adds the layers of a compiled model's outputs, by the outputs' names, and its compile settings.
 void AddCompiled(const Job& job, const models::Functional& functional, const nn::KerasHead& head,
                  LayeredModel& layered) {
   std::map<std::string, std::string> layers;
@@ -74,11 +74,10 @@ LayeredModel LayersOf(const Job& job) {
   }
   const auto* const functional = std::get_if<models::Functional>(&model);
   if (functional == nullptr) {
-    throw Error(
-        Code::kUsage,
-        "--format keras: this model is no list of layers, as Sequential, Functional and those "
-        "of models/zoo are",
-        "tpuest export without it writes a SavedModel")
+    throw Error(Code::kUsage,
+                "--format keras: needs a model made of layers, such as Sequential, Functional or a "
+                "model of models/zoo",
+                "tpuest export without --format writes a SavedModel")
         .Key("model.type");
   }
   LayeredModel layered{.layers = &functional->layers,
@@ -155,13 +154,13 @@ int ExportKeras(Session& session, const ExportInvocation& invocation) {
     throw Error(Code::kUsage,
                 fmt::format("--{}: does not apply to a .keras archive",
                             invocation.verify ? "verify" : "api-version"),
-                "it is for SavedModels");
+                "leave it out, or export a SavedModel: --format saved_model");
   }
   const Job& job = session.job();
   LayeredModel model = LayersOf(job);
   if (!invocation.outputs.empty()) {
     model.outputs = invocation.outputs;
-    model.compile = nullptr;  // it is said of other outputs
+    model.compile = nullptr;  // the compile settings belong to other outputs
   }
   if (model.compile.is_null() && !model.obstacle.empty() && invocation.outputs.empty()) {
     session.log().Warning("the archive has no compile settings: Keras has no equivalent of {}",

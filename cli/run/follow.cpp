@@ -15,7 +15,7 @@
 namespace tpuest::cli {
 namespace {
 
-// Sleeps; a signal ends it early, so that Ctrl-C is not kept waiting.
+// Sleeps until the time has passed or a signal arrives, so that Ctrl-C takes effect at once.
 void SleepFor(double secs) {
   const double whole = std::floor(secs);
   const timespec time{.tv_sec = static_cast<time_t>(whole),
@@ -28,7 +28,7 @@ void CheckFlags(const EvaluateInvocation& invocation, const Job& job) {
     throw Error(
         Code::kUsage,
         fmt::format("--follow takes no --{}", invocation.checkpoint ? "checkpoint" : "name"),
-        "it evaluates the newest checkpoints by every eval_spec");
+        "--follow evaluates every new checkpoint with every eval_spec");
   }
   if (invocation.dry_run) {
     throw Error(Code::kUsage, "--follow takes no --dry-run",
@@ -36,10 +36,10 @@ void CheckFlags(const EvaluateInvocation& invocation, const Job& job) {
   }
   if (!invocation.fail_if.empty()) {
     throw Error(Code::kUsage, "--follow takes no --fail-if",
-                "evaluate the run once it is over: tpuest evaluate --fail-if ...");
+                "evaluate after the run has ended: tpuest evaluate --fail-if ...");
   }
   if (job.estimator.run_config.model_dir) return;
-  throw Error(Code::kUsage, "there is no model_dir to follow", "--model-dir DIR")
+  throw Error(Code::kUsage, "--follow needs the model_dir of the run to follow", "--model-dir DIR")
       .Key("run_config.model_dir");
 }
 

@@ -28,11 +28,12 @@
 namespace tpuest::cli {
 namespace {
 
-StopSignal group_stop;  // signal handlers set it
+StopSignal group_stop;  // set by signal handlers
 
 constexpr std::string_view kGroupFolder = "tpuest-group";
 
-// Whether a file changed within the last minute, or will have changed by a clock that was set back.
+// Returns true if a file changed within the last minute, or in the future because the clock was set
+// back.
 bool IsRecent(const std::string& path) {
   constexpr auto kRecent = std::chrono::minutes(1);
   std::error_code error;
@@ -40,8 +41,9 @@ bool IsRecent(const std::string& path) {
   return error || std::filesystem::file_time_type::clock::now() - changed < kRecent;
 }
 
-// Removes the folders beside `own` of groups whose first process was killed: none holds their lock.
-// A folder without a lock may also be one that another process has just made.
+// Removes the folders beside `own` of groups whose first process was killed: no process holds their
+// lock. A folder without a lock may also belong to a process that has only just created it, so
+// recent folders stay.
 void RemoveLostFolders(const std::string& own) {
   const std::string parent = DirName(own);
   for (const std::string& name : ListDirectory(parent)) {
@@ -51,13 +53,13 @@ void RemoveLostFolders(const std::string& own) {
     try {
       if (FileLock::TryAcquireFolder(path) != nullptr) RemoveTree(path);
     } catch (const Error&) {
-      // It is another user's.
+      // The folder belongs to another user.
     }
   }
 }
 
-// Where a group's processes meet, and where workers' words are kept. Its lock is held as long as
-// this process lives.
+// Owns the folder in which a group's processes meet and the workers' logs are kept. This process
+// holds the folder's lock as long as it lives.
 class GroupFolder {
  public:
   GroupFolder()
@@ -68,7 +70,7 @@ class GroupFolder {
     try {
       RemoveTree(path_);
     } catch (const Error&) {
-      // It is a temporary one.
+      // The folder is temporary.
     }
   }
   GroupFolder(const GroupFolder&) = delete;
@@ -127,7 +129,7 @@ std::vector<std::string> WordsFor(const Invocation& invocation, const std::strin
   return words;
 }
 
-// The processes of a group that runs.
+// Owns the processes of a running group.
 class LocalGroup {
  public:
   LocalGroup(const std::vector<std::string>& words, int processes) {
@@ -145,7 +147,8 @@ class LocalGroup {
     ends_.resize(children_.size());
   }
 
-  // Waits until all have ended. `stop_signals` are those that the chief saves and leaves at.
+  // Waits until all processes have ended. `stop_signals` are the signals on which the chief saves
+  // and exits.
   void Await(const std::vector<std::string>& stop_signals) {
     while (true) {
       size_t running = 0;
@@ -160,8 +163,9 @@ class LocalGroup {
     }
   }
 
-  // The chief's code. Where it was killed, what a worker says of that; where none had come to know,
-  // which process ended first.
+  // Returns the chief's exit code. If the chief was killed, prints the error of a worker that
+  // noticed and returns that worker's code; if no worker noticed, throws an Error that names the
+  // process that ended first.
   [[nodiscard]] int Verdict() const {
     const ProcessEnd& chief = *ends_.front();
     if (chief.signal == 0) return chief.code;
@@ -174,16 +178,17 @@ class LocalGroup {
       return ends_[i]->code;
     }
     const ProcessEnd& first = *ends_[first_lost_];
-    throw Error(Code::kLost,
-                fmt::format("process {} of {} ended with {} before the others knew it", first_lost_,
-                            ends_.size(),
-                            first.signal != 0 ? fmt::format("signal {}", first.signal)
-                                              : fmt::format("exit code {}", first.code)),
-                "the same command goes on from the newest checkpoint");
+    throw Error(
+        Code::kLost,
+        fmt::format("process {} of {} ended with {} before it could tell the other processes why",
+                    first_lost_, ends_.size(),
+                    first.signal != 0 ? fmt::format("signal {}", first.signal)
+                                      : fmt::format("exit code {}", first.code)),
+        "the same command resumes from the newest checkpoint");
   }
 
  private:
-  // To the chief alone, which decides for all at which step they stop.
+  // Signals only the chief, which decides for all processes at which step they stop.
   void PassOn(const std::vector<std::string>& stop_signals) {
     if (!group_stop.requested() || std::exchange(passed_on_, true)) return;
     const bool interrupted = group_stop.kind() == StopSignal::Kind::kInterrupted;
@@ -193,8 +198,8 @@ class LocalGroup {
     }
   }
 
-  // One that ends takes the others with it. One that was stopped, or still waits for all to come,
-  // does not know.
+  // Ends the remaining processes some time after the first has ended. A process that is suspended,
+  // or still waits for the group to form, does not notice by itself.
   void EndLateOnes() {
     constexpr double kAfterEndSecs = 40;
     constexpr double kAfterFailureSecs = 5;
@@ -217,9 +222,10 @@ class LocalGroup {
   const GroupFolder folder_;
   std::vector<ChildProcess> children_;
   std::vector<std::optional<ProcessEnd>> ends_;
-  std::optional<double> first_end_;  // when one ended; once one has failed, when that was
+  std::optional<double>
+      first_end_;  // when the first process ended; after a failure, when the first failed
   bool failed_ = false;
-  size_t first_lost_ = 0;  // of those that failed
+  size_t first_lost_ = 0;  // the first process that failed
   bool passed_on_ = false;
 };
 
@@ -234,8 +240,8 @@ int RunLocalGroup(const Invocation& given, const std::string& command,
   if (place.is_one_of_several()) {
     throw Error(
         Code::kUsage,
-        fmt::format("--processes {}: this is {} already", processes, hosts::PlaceText(place)),
-        "--processes starts a group of its own, on one machine");
+        fmt::format("--processes {}: this process is already {}", processes, hosts::PlaceText(place)),
+        "leave out --processes: it starts a separate group, on one machine");
   }
   const hosts::ProcessPlace chief{.rank = 0, .size = processes};
   SpreadReplicas(chief, loaded.job.estimator.run_config);

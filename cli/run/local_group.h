@@ -1,5 +1,5 @@
 #pragma once
-// A group of processes on this machine, that does what one job says: run --processes N.
+// Runs one job in a group of processes on this machine: run --processes N.
 
 #include <string>
 #include <vector>
@@ -9,12 +9,13 @@
 
 namespace tpuest::cli {
 
-// Starts `processes` of `command` (train, train-and-evaluate, evaluate, predict) as this invocation
-// says, with `flags` that the command alone has and an even share of the threads each, waits for
-// them and returns the chief's exit code; where the chief was killed the others' verdict. The chief
-// speaks here; what a worker says is shown where the chief could not. Signals that ask to stop go
-// to the chief. Error kUsage where the replicas do not divide, where the command runs on one of
-// them, and where this process is one of several itself.
+// Starts `processes` processes of `command` (train, train-and-evaluate, evaluate, predict) with
+// this invocation's flags, with `flags`, which only that command has, and with an even share of the
+// threads each. Waits for them and returns the chief's exit code, or a worker's if the chief was
+// killed. The chief writes to this process's output; a worker's error is shown only if the chief
+// was killed. Stop signals are passed on to the chief. Error kUsage if the replicas do not divide
+// evenly over the processes, if the command runs on one replica, and if this process is itself part
+// of a group.
 int RunLocalGroup(const Invocation& invocation, const std::string& command,
                   const std::vector<std::string>& flags, int processes, config::Sources& sources);
 

@@ -11,8 +11,9 @@ void CheckLossIsKnown(const Invocation& invocation, const config::Sources& sourc
     const size_t at = text->find(kMark);
     if (at == std::string::npos || text->find("loss", at) == std::string::npos) continue;
     std::vector<Fault> faults = {
-        {.message = "the loss is not that of the old run: what is marked ??? is not in this job",
-         .hint = "put it into the job, or decide to train without it, then delete this line",
+        {.message =
+             "the loss differs from the old run's: this job lacks the part that is marked ???",
+         .hint = "add that part to the job, or decide to train without it; then delete this line",
          .key = "",
          .place = {*invocation.job, line, static_cast<int>(at) + 1},
          .width = static_cast<int>(text->size() - at)}};

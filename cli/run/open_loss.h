@@ -6,7 +6,7 @@
 
 namespace tpuest::cli {
 
-// Error kUsage, with its place, for the first line "# ???" of the job that speaks of the loss.
+// Throws Error kUsage at the first line "# ???" of the job that concerns the loss.
 void CheckLossIsKnown(const Invocation& invocation, const config::Sources& sources);
 
 }  // namespace tpuest::cli

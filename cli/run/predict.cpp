@@ -45,8 +45,8 @@ std::string InputName(const Job& job) {
   throw Error(Code::kUsage, "predict needs an input_fn", "predict: {input_fn: test}");
 }
 
-// Runs `body`. What it throws about the source at `key` is told at the argument of --input, which
-// stands in for that source's files.
+// Runs `body`. An Error about the source at `key` points at the argument of --input instead, which
+// replaces that source's files.
 template <class F>
 auto AtInput(const std::string& file, const std::string& key, config::Sources& sources, F body) {
   constexpr const char* kFlag = "--input";
@@ -65,7 +65,7 @@ auto AtInput(const std::string& file, const std::string& key, config::Sources& s
   }
 }
 
-// The rows of the job's input, or of `file`. `sources` is asked where reading fails.
+// Returns the rows of the job's input, or of `file`. `sources` locates errors of reading.
 InputFn PredictInput(const Job& job, const std::optional<std::string>& file,
                      config::Sources& sources) {
   const std::string name = InputName(job);
@@ -89,7 +89,7 @@ bool Ends(const std::string& path, std::initializer_list<std::string_view> endin
                      [&](std::string_view ending) { return EndsWith(path, ending); });
 }
 
-// The flags go before the job, and what is said before the ending that a path has.
+// A flag takes precedence over the job, and a stated format over the path's ending.
 std::string FormatFor(const PredictInvocation& invocation, const PredictOutput& output,
                       const std::string& path) {
   if (invocation.format) return *invocation.format;
@@ -107,15 +107,17 @@ void CheckOutput(const PredictInvocation& invocation, const std::string& path) {
                 "--output FILE, or - for stdout");
   }
   if (Ends(path, {".gz"})) {
-    throw Error(Code::kUsage, fmt::format("{}: what is written is not compressed", path),
-                "--output predictions.jsonl, predictions.csv or predictions.tfrecord");
+    throw Error(
+        Code::kUsage,
+        fmt::format("{}: predictions are not compressed, so the name must not end in .gz", path),
+        "--output predictions.jsonl, predictions.csv or predictions.tfrecord");
   }
   if (invocation.job) CheckNoInput(path, {*invocation.job});
-  // The job's own output is made anew each time, as the job says.
+  // Only an output given by flag is protected: the job's own output is overwritten each time.
   if (invocation.output) CheckNewFile(path, invocation.force);
 }
 
-// The input, which must not read the file that the predictions go to.
+// Wraps the input so that it refuses to read the file that the predictions go to.
 InputFn KeptInput(InputFn input, std::string output) {
   return [input = std::move(input), output = std::move(output)](const InputContext& context) {
     std::unique_ptr<BatchStream> stream = input(context);
@@ -141,7 +143,7 @@ void DeclarePredictionFlags(FlagSet& flags, PredictionFlags& to) {
 
 int Predict(const PredictInvocation& given, config::Sources& sources) {
   PredictInvocation invocation = given;
-  // The standard input is one process's.
+  // Only one process can read the standard input.
   invocation.by_itself = invocation.by_itself || invocation.input == "-";
   if (IsLeftToChief(invocation, sources)) return 0;
   Session session(invocation, sources, SessionUse::kModel);
@@ -157,8 +159,8 @@ int Predict(const PredictInvocation& given, config::Sources& sources) {
     }
     const std::string format = FormatFor(invocation, options.output, path);
     if (format == "csv" && !options.yield_single_examples) {
-      throw Error(Code::kUsage, "a line of CSV is an example, and yield_single_examples is false",
-                  "--format jsonl gives a line a batch")
+      throw Error(Code::kUsage, "a line of CSV is one example, but yield_single_examples is false",
+                  "--format jsonl writes one line per batch")
           .Key("predict.yield_single_examples");
     }
     CheckOutput(invocation, path);
@@ -177,7 +179,8 @@ int Predict(const PredictInvocation& given, config::Sources& sources) {
     const PredictResult result = session.estimator().Predict(
         KeptInput(PredictInput(session.job(), invocation.input, sources), path), args,
         [&](const PredictionRow& row) { return writer->Write(row); });
-    // Only a prediction that came to its end makes the file: one that is there is complete.
+    // The file appears only after a prediction that ran to its end, so that an existing file is
+    // complete.
     if (result.exit_code == 0 && writer) writer->Close();
     session.log().Info("{} predictions: {}", result.examples, result.stopped_because);
     session.console().Clear();

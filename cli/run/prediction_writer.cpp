@@ -11,12 +11,13 @@ namespace {
 constexpr std::string_view kAllClasses = "all_classes";
 constexpr std::string_view kAllClassIds = "all_class_ids";
 
-// The columns of a row by name: predictions and forwarded features together.
+// Returns the columns of a row by name: its predictions and forwarded features.
 std::map<std::string, Tensor> Columns(const PredictionRow& row) {
   std::map<std::string, Tensor> columns = row.values;
   for (const auto& [name, column] : row.forwarded) {
     if (columns.try_emplace(name, column).second) continue;
-    throw Error(Code::kUsage, fmt::format("'{}' is a prediction and a column of the input", name),
+    throw Error(Code::kUsage,
+                fmt::format("'{}' names both a prediction and a column of the input", name),
                 "predict_keys can leave the prediction out; a map op can give the column another "
                 "name")
         .Key("predict.forward_features");
@@ -52,8 +53,8 @@ std::string CsvLine(const std::map<std::string, Tensor>& columns) {
   return text + "\n";
 }
 
-// The name of the head's list of all classes that belongs to a prediction: "all_classes" of
-// "probabilities", "species/all_classes" of "species/probabilities".
+// Returns the name of the list of all classes of the head that made a prediction: "all_classes" for
+// "probabilities", "species/all_classes" for "species/probabilities".
 std::string ListNameFor(const std::string& prediction, std::string_view list) {
   const size_t slash = prediction.rfind('/');
   return slash == std::string::npos ? std::string(list)
@@ -64,7 +65,7 @@ bool IsListOfAll(const std::string& name) {
   return name == ListNameFor(name, kAllClasses) || name == ListNameFor(name, kAllClassIds);
 }
 
-// The names of a tensor's elements as columns of CSV.
+// Returns the CSV column names of a tensor's elements.
 std::vector<std::string> ElementNames(const PredictionRow& row, const std::string& name,
                                       const Tensor& tensor) {
   if (tensor.elements() == 1) return {name};
@@ -81,7 +82,8 @@ std::vector<std::string> ElementNames(const PredictionRow& row, const std::strin
   return names;
 }
 
-// A record of a TFRecord file: floats, whole numbers and truths, and strings as features.
+// Returns a tf.Example of a row: floats as float features, integers and booleans as int64 features,
+// strings as bytes.
 std::string RecordOf(const std::map<std::string, Tensor>& columns) {
   ExampleWriter example;
   for (const auto& [name, tensor] : columns) {
@@ -107,8 +109,8 @@ PredictionWriter::PredictionWriter(const std::string& path, const std::string& f
                                    bool asked_for)
     : format_(format), asked_for_(asked_for) {
   if (format != "csv" && format != "jsonl" && format != "tfrecord") {
-    throw Error(Code::kUsage, fmt::format("there is no format '{}'", format),
-                "jsonl, csv or tfrecord")
+    throw Error(Code::kUsage, fmt::format("'{}' is not a format of predictions", format),
+                "expected jsonl, csv or tfrecord")
         .Key("predict.output.format");
   }
   if (path == "-") return;

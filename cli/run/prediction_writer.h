@@ -12,24 +12,24 @@
 
 namespace tpuest::cli {
 
-// JSON Lines has one object a row, keys sorted. CSV has a header, then a line a row: a tensor of
-// one element is a column, the elements of a longer one are columns of their own, which the head's
-// classes name where there are as many ("probabilities/setosa"), and else their numbers. A batch
-// that stays whole is no row of CSV: the command refuses it. TFRecords are tf.Examples with the
-// columns' values as features.
+// JSON Lines has one object per row, with sorted keys. CSV has a header, then a line per row. A
+// tensor of one element is one column. Each element of a longer tensor is a column, named by the
+// head's classes if their number fits ("probabilities/setosa"), otherwise by its index. CSV cannot
+// hold whole batches: the command refuses them. TFRecords are tf.Examples with the columns' values
+// as features.
 class PredictionWriter {
  public:
-  // path "-" is stdout. A file's folder is made, and the file appears under its name when Close
-  // returns. `asked_for`: the predictions were named one by one; where they were not, CSV leaves
-  // out the lists of all classes, which are the same in each row. Error kUsage for a format that is
-  // none of "jsonl", "csv" and "tfrecord".
+  // path "-" is stdout. The constructor creates a file's folder; the file appears under its name
+  // when Close returns. `asked_for` is true if the job names the predictions one by one; otherwise
+  // CSV leaves out the lists of all classes, which are the same in each row. Error kUsage for a
+  // format other than "jsonl", "csv" and "tfrecord".
   PredictionWriter(const std::string& path, const std::string& format, bool asked_for);
-  // Returns false if nobody reads any more (a closed pipe). Error kResource for a full disk.
+  // Returns false if the reader has closed the pipe. Error kResource for a full disk.
   [[nodiscard]] bool Write(const PredictionRow& row);
   void Close();
 
  private:
-  // What CSV has of a row.
+  // Returns the columns of a row that CSV has.
   [[nodiscard]] std::map<std::string, Tensor> CsvColumns(const PredictionRow& row) const;
   [[nodiscard]] std::string CsvHeader(const PredictionRow& row) const;
   [[nodiscard]] bool Append(const std::string& text);

@@ -44,7 +44,7 @@ bool TrainsInGroup(const hosts::ProcessPlace& place, const Invocation& invocatio
   return trains && place.is_one_of_several();
 }
 
-// The mode of a command that evaluates or predicts.
+// Returns the mode of a command that evaluates or predicts.
 static std::optional<Mode> ReadingMode(const Invocation& invocation) {
   if (invocation.command == "evaluate") return Mode::kEval;
   if (invocation.command == "predict") return Mode::kPredict;
@@ -65,7 +65,7 @@ bool WorksInGroup(const Job& job, const hosts::ProcessPlace& place, const Invoca
          SpansProcesses(DeviceName(invocation.device, job));
 }
 
-// The inputs that all processes of a command read.
+// Returns the names of the inputs that all processes of a command read.
 static std::vector<std::string> InputsOf(const Job& job, const Invocation& invocation) {
   std::vector<std::string> names;
   if (invocation.command == "predict" && job.predict.input_fn) return {*job.predict.input_fn};
@@ -83,18 +83,17 @@ void CheckGroup(const Job& job, const hosts::ProcessPlace& place, const Invocati
   const std::optional<Mode> mode = ReadingMode(invocation);
   const std::string device = DeviceName(invocation.device, job);
   if (!SpansProcesses(device)) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("--device {} {} in one process, this is one of {}", device,
-                    mode ? invocation.command + "s" : "trains", place.size),
-        mode ? "without --processes" : "--device cpu has the replicas spread over processes");
+    throw Error(Code::kUsage,
+                fmt::format("--device {} {} in one process, but this process is one of {}", device,
+                            mode ? invocation.command + "s" : "trains", place.size),
+                mode ? "without --processes" : "--device cpu spreads the replicas over processes");
   }
   if (mode && ReplicasIn(job.estimator, *mode) != ReplicasOf(job.estimator)) {
     throw Error(
         Code::kUsage,
-        fmt::format("{} runs on {} of {} replicas, which one process has", invocation.command,
+        fmt::format("{} runs on {} of {} replicas, so one process runs it", invocation.command,
                     ReplicasIn(job.estimator, *mode), ReplicasOf(job.estimator)),
-        "without --processes; use_tpu: true (and eval_on_tpu: true) has it run on all replicas");
+        "leave out --processes, or run on all replicas with use_tpu: true (and eval_on_tpu: true)");
   }
   for (const std::string& name : InputsOf(job, invocation)) {
     const auto input = job.input_fns.find(name);
@@ -102,12 +101,12 @@ void CheckGroup(const Job& job, const hosts::ProcessPlace& place, const Invocati
     throw Error(
         Code::kUsage,
         fmt::format("each of {} processes would get a part of the standard input", place.size),
-        "files are read by all of them")
+        "read from files: every process can read them")
         .Key(fmt::format("input_fns.{}.source", name));
   }
 }
 
-// Without the blanks around it, as of a file's last line.
+// Returns the text without white space at its ends, such as a file's last newline.
 static std::string Bare(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r\n";
   const size_t first = text.find_first_not_of(kBlanks);
@@ -117,14 +116,15 @@ static std::string Bare(std::string_view text) {
 
 std::string ClusterToken(const Job& job, const hosts::VariableLookup& environment) {
   constexpr size_t kLeastBytes = 16;
-  std::vector<std::pair<std::string, std::string>> given;  // who says it, and the secret
+  std::vector<std::pair<std::string, std::string>>
+      given;  // the setting that gives a secret, and the secret
   const auto add = [&given](const std::string& who, const std::string& text) {
     given.emplace_back(who, Bare(text));
   };
   const auto add_file = [&add](const std::string& who, const std::string& path) {
     if (!FileExists(path)) {
-      throw Error(Code::kUsage, fmt::format("{}: {} is not there", who, path),
-                  "a file with the cluster's token, in all processes");
+      throw Error(Code::kUsage, fmt::format("{}: the file {} does not exist", who, path),
+                  "name a file with the cluster's token; every process needs it");
     }
     add(fmt::format("{} ({})", who, path), ReadFile(path));
   };
@@ -139,19 +139,19 @@ std::string ClusterToken(const Job& job, const hosts::VariableLookup& environmen
     if (secret != given.front().second) {
       throw Error(Code::kUsage,
                   fmt::format("{} and {} hold different tokens", given.front().first, who),
-                  "one of them");
+                  "keep one of them");
     }
     if (secret.size() >= kLeastBytes) continue;
     throw Error(
         Code::kUsage,
         fmt::format("{} holds {} bytes; expected at least {}", who, secret.size(), kLeastBytes),
-        "head -c 32 /dev/urandom | base64 draws a token");
+        "head -c 32 /dev/urandom | base64 prints a random token");
   }
   return given.empty() ? "" : given.front().second;
 }
 
-// The module that speaks gRPC: beside the program, or where a package has it. Empty if this build
-// has none; Error kUsage if it has one that was not copied along.
+// Returns the path of the module that speaks gRPC, beside the program or in a package's library
+// folder. Empty if this build has no such module; Error kUsage if the module was not copied along.
 static std::string LinksModuleFile() {
   if (!TPUEST_HAS_LINKS) return "";
   const std::string beside = DirName(ThisProgramFile());
@@ -161,10 +161,9 @@ static std::string LinksModuleFile() {
     if (FileExists(file)) return file;
   }
   throw Error(Code::kUsage,
-              fmt::format("tpuest_links.so, which connects processes by gRPC, is missing: looked "
-                          "in {}",
+              fmt::format("tpuest_links.so, which connects processes by gRPC, is missing from {}",
                           Join(folders, " and ")),
-              "copy it there from the build or the package that the program is from");
+              "copy it there from this program's build or package");
 }
 
 static hosts::Meeting MeetingOf(const Job& job, const hosts::ProcessPlace& place) {
@@ -178,13 +177,12 @@ static hosts::Meeting MeetingOf(const Job& job, const hosts::ProcessPlace& place
   if (!meeting.chief.empty()) return meeting;
   const auto& model_dir = job.estimator.run_config.model_dir;
   if (!model_dir) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("{} does not say where process 0 is, and there is no model_dir in which "
-                    "it could say so",
-                    place.launcher),
-        "TPUEST_COORDINATOR=HOST:PORT, process 0's, or unix:FOLDER on one machine; a "
-        "model_dir that all processes share");
+    throw Error(Code::kUsage,
+                fmt::format("{} does not give the address of process 0, and the job has no "
+                            "model_dir in which process 0 could publish it",
+                            place.launcher),
+                "TPUEST_COORDINATOR=HOST:PORT of process 0, or unix:FOLDER on one machine; or a "
+                "model_dir that all processes share");
   }
   meeting.file = RendezvousPath(*model_dir);
   return meeting;
@@ -205,8 +203,7 @@ bool IsLeftToChief(const Invocation& invocation) {
   if (place.rank == 0 || !ReadTfConfig(ClusterRules::kStrategy).cluster.empty()) return false;
   const SystemClock clock;
   Console console(invocation, clock);
-  console.log().Info("{}: process 0 does what {} says", hosts::PlaceText(place),
-                     invocation.command);
+  console.log().Info("{}: only process 0 runs {}", hosts::PlaceText(place), invocation.command);
   return true;
 }
 

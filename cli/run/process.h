@@ -1,5 +1,5 @@
 #pragma once
-// Commands as one of several processes that a launcher has started.
+// Runs commands as one of several processes that a launcher has started.
 
 #include "cli/run/tf_config.h"
 #include "cli/shell/invocation.h"
@@ -15,15 +15,16 @@ struct Job;
 // The rules by which the job's TF_CONFIG is read.
 [[nodiscard]] ClusterRules RulesOf(const Job& job);
 
-// This process among those that a cluster of TF_CONFIG or a launcher's variables tell of. Error
-// kUsage where they do not agree.
+// Returns this process's place in its group by TF_CONFIG's cluster or a launcher's variables. Error
+// kUsage if they disagree.
 [[nodiscard]] hosts::ProcessPlace ThisProcess(const TfConfig& config);
 
-// What the coordinator of a group of one machine begins with: unix:FOLDER, in which its processes
-// have their sockets.
+// Prefix of the coordinator of a group on one machine: unix:FOLDER, the folder of its processes'
+// sockets.
 inline constexpr const char* kLocalGroup = "unix:";
 
-// Gives the job's strategies that have a replica in each process as many as there are processes.
+// Sets num_replicas of the job's strategies with one replica per process to the number of
+// processes.
 void SpreadReplicas(const hosts::ProcessPlace& place, tpuest::RunConfig& run_config);
 
 // Whether this command trains as one of a group's processes.
@@ -35,23 +36,23 @@ void SpreadReplicas(const hosts::ProcessPlace& place, tpuest::RunConfig& run_con
                                 const Invocation& invocation);
 // Error kUsage for what cannot be trained, evaluated or predicted in so many processes.
 void CheckGroup(const Job& job, const hosts::ProcessPlace& place, const Invocation& invocation);
-// How this process finds the others, and waits for them. Error kUsage where nothing says where they
-// meet, and for a token that ClusterToken refuses.
+// Returns how this process finds the other processes, and how long it waits for them. Error kUsage
+// if nothing says where they meet, and for a token that ClusterToken refuses.
 [[nodiscard]] hosts::GroupSettings SettingsOf(const Job& job, const hosts::ProcessPlace& place);
 
-// The secret that the processes of a cluster share, of TPUEST_CLUSTER_TOKEN, the file that
-// TPUEST_CLUSTER_TOKEN_FILE names, and tpuest.cluster.token_file; empty: there is none. Error
-// kUsage where two of them are not the same, for a file that cannot be read and for a secret that
-// could be guessed.
+// Returns the secret that the processes of a cluster share, from TPUEST_CLUSTER_TOKEN, the file
+// that TPUEST_CLUSTER_TOKEN_FILE names, or tpuest.cluster.token_file; empty if none is set. Error
+// kUsage if two of them differ, for a file that cannot be read and for a secret that is too short.
 [[nodiscard]] std::string ClusterToken(const Job& job, const hosts::VariableLookup& environment);
 
-// Whether a command that reads a run (evaluate, predict, export) and that is not done together is
-// left to process 0, which has its result: it says so.
+// Returns true, and logs it, if only process 0 runs a command that reads a run (evaluate, predict,
+// export): this is another process of the group.
 [[nodiscard]] bool IsLeftToChief(const Invocation& invocation);
-// The same for evaluate and predict, which WorksInGroup may have done together.
+// The same for evaluate and predict, which all processes run together if WorksInGroup says so.
 [[nodiscard]] bool IsLeftToChief(const Invocation& invocation, config::Sources& sources);
 
-// The place as fields of a document, without the name of a host; null for a process that is alone.
+// Returns the place as fields of a document, without host names; null for a process outside a
+// group.
 [[nodiscard]] Json ProcessJson(const hosts::ProcessPlace& place);
 
 }  // namespace tpuest::cli

@@ -1,4 +1,4 @@
-// tpuest run JOB.yaml: what the job's `mode:` says
+// tpuest run JOB.yaml: runs the command that the job's `mode:` names
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 struct RunJobInvocation : Invocation, PredictionFlags, ExportFlags {
   std::optional<std::string> name;  // --name of evaluate
-  std::optional<int> processes;     // that do it together
+  std::optional<int> processes;     // processes of the group
 };
 
 void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
@@ -29,7 +29,7 @@ void DeclareRunJob(FlagSet& flags, RunJobInvocation& to) {
   DeclareExportFlags(flags, to);
 }
 
-// The invocation that the mode's command is called with.
+// Returns the invocation for the mode's command.
 template <class T>
 T Named(const Invocation& invocation, const std::string& command) {
   T named = InvocationWith<T>(invocation);
@@ -47,7 +47,7 @@ int RunTogether(const RunJobInvocation& invocation, const std::string& mode,
   if (mode == "predict") {
     if (invocation.input == "-") {
       throw Error(Code::kUsage, "--input -: each process would get a part of the standard input",
-                  "files are read by all of them");
+                  "read from files: every process can read them");
     }
     add("--input", invocation.input);
     add("--output", invocation.output);
@@ -66,8 +66,9 @@ int RunJob(const RunJobInvocation& invocation, config::Sources& sources) {
                 "mode: train, or name the command: tpuest train ...");
   }
   if (invocation.processes && *mode == "export") {
-    throw Error(Code::kUsage, fmt::format("--processes: mode is {}, which one process does", *mode),
-                "mode: train, train_and_evaluate, evaluate and predict take several");
+    throw Error(
+        Code::kUsage, fmt::format("--processes: mode is {}, which runs in one process", *mode),
+        "the modes train, train_and_evaluate, evaluate and predict can use several processes");
   }
   if (invocation.processes.value_or(1) > 1) return RunTogether(invocation, *mode, sources);
   if (*mode == "evaluate") {

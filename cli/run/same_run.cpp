@@ -21,14 +21,14 @@ namespace {
 
 constexpr size_t kExamples = 3;
 
-// The steps of a path, without the indices of lists: {"model", "layers", "units"}.
+// Splits a path into its keys, without the indices of lists: {"model", "layers", "units"}.
 std::vector<std::string> StepsOf(const std::string& path) {
   std::vector<std::string> steps = Split(path, '.');
   for (std::string& step : steps) step.resize(std::min(step.find('['), step.size()));
   return steps;
 }
 
-// The keys that say what a model's weights mean.
+// Returns true for keys that say what a model's weights mean.
 bool IsOfMeaning(const std::string& step) {
   static const std::set<std::string_view> kKeys = {"type",
                                                    "layers",
@@ -81,7 +81,7 @@ bool IsOfModel(const config::Difference& difference) {
   return (steps[0] == "model" || is_column) && IsOfMeaning(steps.back());
 }
 
-// The column of the training input that is learned, where the job says it.
+// Returns the label column of the training input, if the job names it.
 std::vector<config::FlatValue> LabelKeys(const Job& job,
                                          const std::vector<config::FlatValue>& keys) {
   std::vector<config::FlatValue> found;
@@ -95,7 +95,7 @@ std::vector<config::FlatValue> LabelKeys(const Job& job,
   return found;
 }
 
-// The keys by which this job's model is another than the run's.
+// Returns the keys in which this job's model differs from the run's.
 std::vector<config::Difference> Differences(const Job& run, const Job& job) {
   const std::vector<config::FlatValue> there = FlatJob(run);
   const std::vector<config::FlatValue> here = FlatJob(job);
@@ -113,17 +113,18 @@ Fault OwnerOf(const Job& run, const std::string& model_dir, int64_t step) {
   const Json record = ReadRunJson(model_dir).value_or(Json::object());
   const bool has_command = record.contains("argv") && record["argv"].is_string();
   return {.message = fmt::format(
-              "{}: is the run of another job{}{}, at step {}", model_dir,
+              "{}: holds the run of another job{}{}, at step {}", model_dir,
               run.name ? fmt::format(", '{}'", *run.name) : "",
               has_command ? fmt::format(" ({})", record["argv"].get<std::string>()) : "", step),
-          .hint = fmt::format("--model-dir DIR gives this job a run of its own; warm_start_from: "
-                              "{} begins with that run's weights",
+          .hint = fmt::format("--model-dir DIR gives this job a folder of its own; "
+                              "warm_start_from: {} starts from that run's weights",
                               model_dir),
           .key = "",
           .place = {}};
 }
 
-// The job that the run in model_dir was started with last; null: it left none that can be read.
+// Returns the job that the run in model_dir was last started with; null if no readable job is
+// there.
 std::unique_ptr<LoadedJob> JobOfRun(const std::string& model_dir) {
   const std::string path = ResolvedJobPath(model_dir);
   if (!FileExists(path)) return nullptr;
@@ -131,7 +132,8 @@ std::unique_ptr<LoadedJob> JobOfRun(const std::string& model_dir) {
   try {
     return std::make_unique<LoadedJob>(LoadJobFile(path, {}, sources));
   } catch (const Error&) {
-    return nullptr;  // of a version with other keys, or damaged: the weights themselves decide
+    return nullptr;  // written by a version with other keys, or damaged: the weights themselves
+                     // decide
   }
 }
 
@@ -140,14 +142,13 @@ std::unique_ptr<LoadedJob> JobOfRun(const std::string& model_dir) {
 void CheckResume(const Job& job, const std::string& model_dir) {
   const std::string& resume = job.tpuest.resume;
   if (resume == "must" && CheckpointsIn(model_dir).empty()) {
-    throw Error(Code::kCheckpoint,
-                fmt::format("{}: there is no checkpoint to go on from", model_dir),
-                "tpuest.resume is must; auto begins where there is none")
+    throw Error(Code::kCheckpoint, fmt::format("{}: has no checkpoint to resume from", model_dir),
+                "tpuest.resume is `must`; `auto` starts without a checkpoint")
         .Key("tpuest.resume");
   }
   if (resume == "never" && DirectoryExists(model_dir) && !ListDirectory(model_dir).empty()) {
     throw Error(Code::kCheckpoint, fmt::format("{}: is not empty", model_dir),
-                "tpuest.resume is never; --model-dir DIR gives this job a run of its own")
+                "tpuest.resume is `never`; --model-dir DIR gives this job a folder of its own")
         .Key("tpuest.resume");
   }
 }
@@ -198,12 +199,12 @@ void CheckFinishedRun(const Job& job, const std::string& model_dir) {
     (void)PlanWithoutData(job, [](const PlannedRun& /*run*/) {});
   } catch (const Error& error) {
     if (error.code() != Code::kCheckpoint) throw;
-    std::vector<Fault> faults = {{.message = fmt::format("{}: is done, with the weights of another "
-                                                         "model",
-                                                         model_dir),
-                                  .hint = "--model-dir DIR gives this job a run of its own",
-                                  .key = "",
-                                  .place = {}}};
+    std::vector<Fault> faults = {
+        {.message =
+             fmt::format("{}: holds a finished run with the weights of another model", model_dir),
+         .hint = "--model-dir DIR gives this job a folder of its own",
+         .key = "",
+         .place = {}}};
     for (const Fault& fault : error.faults()) {
       if (faults.size() <= kExamples) faults.push_back(fault);
     }

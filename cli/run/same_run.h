@@ -1,5 +1,5 @@
 #pragma once
-// Tells a run that a job may go on with from one that is another job's.
+// Checks whether a job may resume the run in its model_dir, or the run belongs to another job.
 
 #include <functional>
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace tpuest::cli {
 
-// Error kCheckpoint where the job's tpuest.resume is must and model_dir has no checkpoint, or never
-// and it is not empty.
+// Throws Error kCheckpoint if the job's tpuest.resume is `must` and model_dir has no checkpoint, or
+// if it is `never` and model_dir is not empty.
 void CheckResume(const Job& job, const std::string& model_dir);
 
-// Error kCheckpoint where model_dir has checkpoints of a run whose job names another model,
-// feature columns or label: it says whose run that is, and three of the keys. What only says how
-// is trained (optimizers, rates, dropout, steps, data) may differ, and paths of files do.
+// Throws Error kCheckpoint if model_dir has checkpoints of a run whose job has another model, other
+// feature columns or another label; the Error names that run and up to three of the keys. Settings
+// that affect only the training (optimizers, rates, dropout, steps, data) and paths of files may
+// differ.
 void CheckSameRun(const Job& job, const std::string& model_dir);
 
-// The same for a folder that has its steps already and in which no job stands, TensorFlow's or one
-// that was copied: its weights are compared with the job's model, where that can be built without a
-// look at the data.
+// The same for a finished run without a job file (TensorFlow's, or a copied one): compares its
+// weights with the job's model, if the model can be built without reading data.
 void CheckFinishedRun(const Job& job, const std::string& model_dir);
 
-// Plans the job's training against what its model_dir has and hands the plan to `use`, which keeps
-// nothing of it; false, and nothing is planned, where the features are not known without a look at
-// the data. Error kCheckpoint where the checkpoint and the model do not fit.
+// Plans the job's training against the checkpoint in its model_dir and passes the plan to `use`,
+// which must not keep references to it. Returns false without planning if the features are unknown
+// before data is read. Error kCheckpoint if the checkpoint does not fit the model.
 [[nodiscard]] bool PlanWithoutData(const Job& job,
                                    const std::function<void(const PlannedRun&)>& use);
 

@@ -46,9 +46,9 @@
 namespace tpuest::cli {
 namespace {
 
-StopSignal process_stop;  // signal handlers set it, so it outlives every session
+StopSignal process_stop;  // set by signal handlers, so it outlives every session
 
-// The folder of the run that the invocation names: with a run the job is optional.
+// Returns the folder of the run that the invocation names: with a run the job is optional.
 std::optional<std::string> NamedRun(const Invocation& invocation) {
   const std::optional<std::string>& checkpoint = invocation.checkpoint;
   if (checkpoint && *checkpoint != kAllCheckpoints && !IsNameInRun(*checkpoint)) {
@@ -75,17 +75,16 @@ std::string JobPath(const Invocation& invocation) {
                             run == invocation.model_dir ? *run : *invocation.checkpoint));
   }
   if (!FileExists(ResolvedJobPath(*run))) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("{}: there is no run here ({} is missing)", *run, ResolvedJobPath(*run)),
-        fmt::format("name the job file: tpuest {} job.yaml --checkpoint ...", command));
+    throw Error(Code::kUsage,
+                fmt::format("{}: is not a run ({} is missing)", *run, ResolvedJobPath(*run)),
+                fmt::format("name the job file: tpuest {} job.yaml --checkpoint ...", command));
   }
   return ResolvedJobPath(*run);
 }
 
 std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   std::vector<config::Override> overrides;
-  // A run that was moved is read where it is now, not where it was.
+  // A run that was moved is read at its present path, not at the path in its job.
   if (!invocation.job && !invocation.model_dir) {
     if (const auto run = NamedRun(invocation)) {
       overrides.push_back({"run_config.model_dir=" + *run, "--checkpoint"});
@@ -111,14 +110,15 @@ std::vector<config::Override> OverridesOf(const Invocation& invocation) {
   return overrides;
 }
 
-// True for what may be the key of a job: letters, digits, '_', '.'.
+// Returns true for a word that can be a key of a job: letters, digits, '_', '.'.
 bool IsKeyLike(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
   });
 }
 
-// The override that a shell has cut at its spaces, whole: "optimizer={type: Adam}"; or empty.
+// Joins an override that the shell has split at its spaces: "optimizer={type: Adam}". Empty if the
+// words are no such override.
 std::string CutOverride(const Invocation& invocation) {
   for (const std::string& text : invocation.overrides) {
     const auto open = [](std::string_view part) {
@@ -135,24 +135,25 @@ std::string CutOverride(const Invocation& invocation) {
   return "";
 }
 
-// The way out of words that are neither a job nor KEY=VALUE.
+// Returns the hint for words that are neither a job file nor KEY=VALUE.
 std::string WordHint(const Invocation& invocation) {
   const std::vector<std::string>& words = invocation.arguments;
   const std::string& first = words[0];
   if (DirectoryExists(first)) {
-    return fmt::format("of a run's folder: tpuest {} --model-dir {}", invocation.command, first);
+    return fmt::format("to name a run's folder: tpuest {} --model-dir {}", invocation.command,
+                       first);
   }
   if (const std::string whole = CutOverride(invocation); !whole.empty()) {
-    return fmt::format("a shell cuts a value at its spaces, unless it is quoted: '{}'", whole);
+    return fmt::format("the shell splits a value at its spaces unless it is quoted: '{}'", whole);
   }
   if (FileExists(first + ".yaml")) return fmt::format("did you mean '{}.yaml'?", first);
   if (IsKeyLike(first) && words.size() > 1) {
-    return fmt::format("a key of the job takes its value behind '=': {}={}", first, words[1]);
+    return fmt::format("write a key and its value as one word: {}={}", first, words[1]);
   }
   return "job files end in .yaml";
 }
 
-// The keys that change bits, a line each.
+// Returns the keys that change bits, one per line.
 std::string BitsOf(const Job& job) {
   std::string text;
   for (const config::FlatValue& value : FlatJob(job)) {
@@ -168,7 +169,7 @@ void CheckNoArguments(const Invocation& invocation) {
   const std::string& first = invocation.arguments[0];
   if (invocation.job && IsJobFile(first)) {
     throw Error(Code::kUsage, fmt::format("two job files: {} and {}", *invocation.job, first),
-                "a command takes one");
+                "a command takes one job file");
   }
   throw Error(Code::kUsage, fmt::format("'{}' is no job file and no KEY=VALUE", first),
               WordHint(invocation));
@@ -183,7 +184,7 @@ LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sourc
     const std::string folder = FoldFolder(*loaded.job.tpuest.fold);
     std::string given = *model_dir;
     while (EndsWith(given, "/")) given.pop_back();
-    // A path that names the fold's own run has the fold's folder already.
+    // A path to the fold's own run already ends in the fold's folder.
     if (BaseName(given) != folder) {
       model_dir = JoinPath(*model_dir, folder);
       std::optional<std::string>& mirror = loaded.job.estimator.run_config.mirror;
@@ -235,7 +236,7 @@ Session::~Session() { console_.Clear(); }
 const Job& Session::job() const { return loaded_->job; }
 
 void Session::ListBadRecords() {
-  // Each input that reads a folder finds the same ones below it.
+  // Each input that reads a folder finds the same unreadable folders in it.
   const auto warned = std::make_shared<std::set<std::string>>();
   for (auto& [name, input] : loaded_->job.input_fns) {
     input.data_errors.report = [this, warned](const std::vector<data::BadRecord>& bad,
@@ -244,7 +245,7 @@ void Session::ListBadRecords() {
       if (records == 0) {
         for (const data::BadRecord& of : bad) {
           if (!warned->insert(of.file).second) continue;
-          log().Warning("{}: {}, so what is below it is skipped", of.file, of.why);
+          log().Warning("{}: {}; everything below it is skipped", of.file, of.why);
         }
         return;
       }
@@ -253,7 +254,7 @@ void Session::ListBadRecords() {
         return;
       }
       const std::string path = AddBadRecords(estimator_->model_dir(), bad);
-      log().Warning("{} of {} records are bad and left out: see {}", bad.size(), records, path);
+      log().Warning("{} of {} records are bad and were skipped: see {}", bad.size(), records, path);
     };
   }
 }
@@ -276,7 +277,7 @@ void Session::ResolveCounts() {
   }
 }
 
-// A group's processes start theirs together, each for its own replicas.
+// The processes of a group start their devices together, each for its own replicas.
 void Session::StartDevice() {
   PjrtProcesses processes;
   if (group_ != nullptr) {
@@ -307,17 +308,17 @@ void Session::ReadEnvironment() {
   ApplyTfConfig(task_, loaded_->job.estimator.run_config, log());
 }
 
-// Once the group is there an error of this process ends all of it.
+// After the group has formed, an error of this process ends the whole group.
 void Session::JoinGroup(const hosts::ProcessPlace& place) {
   const bool trains = invocation_.command.starts_with("train");
-  if (trains && !job().train_spec) return;  // the command says so
+  if (trains && !job().train_spec) return;  // the command reports it
   CheckGroup(job(), place, invocation_);
   hosts::GroupSettings settings = SettingsOf(job(), place);
   settings.links.gives_up = [] { return process_stop.requested(); };
   settings.asked_to_stop = [] { return static_cast<int>(process_stop.kind()); };
   settings.vote = [](int kind) { process_stop.Request(static_cast<StopSignal::Kind>(kind)); };
   settings.end = [](const Error& verdict) {
-    EndPjrtSilence();  // it may be a plugin's call that does not come back
+    EndPjrtSilence();  // a plugin's call may not have returned
     fmt::print(stderr, "error: {}\n", verdict.message());
     std::fflush(stderr);
     _exit(static_cast<int>(verdict.code()));
@@ -325,14 +326,14 @@ void Session::JoinGroup(const hosts::ProcessPlace& place) {
   const hosts::Meeting& meeting = settings.links.meeting;
   if (meeting.insecure && meeting.token.empty() && place.rank == 0) {
     log().Warning(
-        "without a cluster token whoever reaches {} can join this job, and reads and changes what "
-        "its processes say: tpuest.cluster.insecure is true",
+        "tpuest.cluster.insecure is true: without a cluster token anyone who reaches {} can join "
+        "this job, and can read and change its traffic",
         meeting.chief);
   }
   try {
     group_ = std::make_unique<hosts::Group>(std::move(settings));
   } catch (const Error& error) {
-    // Here or in process 0: nothing was begun, so nothing is saved.
+    // A signal arrived here or in process 0 before anything began, so nothing has to be saved.
     if (error.code() != Code::kPreempted) throw;
     const bool interrupted = process_stop.kind() == StopSignal::Kind::kInterrupted;
     throw Error(static_cast<Code>(interrupted ? kInterruptedCode : kTerminatedCode),
@@ -355,11 +356,11 @@ void Session::LeaveGroup(const Error& error) noexcept {
   try {
     group_->Fail(error);
   } catch (const std::exception&) {
-    // The others see that this process is gone.
+    // The other processes notice that this process is gone.
   }
 }
 
-// All is saved: a process that is lost now loses nothing.
+// Everything is saved: a process lost now loses no work.
 void Session::EndGroup(int exit_code) {
   constexpr double kPatienceSecs = 10;
   if (group_ == nullptr) return;
@@ -371,8 +372,7 @@ void Session::EndGroup(int exit_code) {
   group_->AwaitLeaving(kPatienceSecs);
   const int64_t strangers = group_->strangers();
   if (strangers == 0) return;
-  log().Info("{} connection{} of strangers {} turned away", strangers, strangers == 1 ? "" : "s",
-             strangers == 1 ? "was" : "were");
+  log().Info("refused {} unauthenticated connection{}", strangers, strangers == 1 ? "" : "s");
 }
 
 ChiefsInputs Session::TrainingInputs() const {
@@ -401,24 +401,24 @@ std::optional<std::string> Session::Checkpoint(const std::string& configured) {
       IsNameInRun(given) || !DirectoryExists(given) ? std::nullopt : ReadableState(given);
   const bool is_of_run = state && found != SavedModelVariables(given);
   if (!is_of_run) return found;
-  // The newest of another run's folder: only its index was looked for.
+  // For the newest checkpoint of another run's folder, only the existence of its index was checked.
   if (allows_older()) return LoadNewest(given, log())->prefix;
   if (found == state->model_checkpoint_path) return found;
   throw Error(Code::kCheckpoint,
-              fmt::format("{}: names {} as the newest checkpoint, and that is not there",
+              fmt::format("{}: names {} as the newest checkpoint, which does not exist",
                           CheckpointStatePath(given), state->model_checkpoint_path),
-              fmt::format("--allow-older takes the one before it, {}", found));
+              fmt::format("--allow-older uses the previous checkpoint, {}", found));
 }
 
 bool Session::HasCheckpoint() const {
   try {
     return LatestCheckpoint(estimator_->model_dir()).has_value();
   } catch (const Error&) {
-    return true;  // a damaged state file is told by who reads it
+    return true;  // the reader of a damaged state file reports it
   }
 }
 
-// An Error of a run that is not to be gone on with names the folder that has it.
+// Runs CheckSameRun on the mirror first, so that its Error names the folder that has the run.
 void Session::BringBackRun() {
   const std::optional<std::string>& mirror = job().estimator.run_config.mirror;
   if (!mirror) return;
@@ -426,7 +426,7 @@ void Session::BringBackRun() {
   if (!HasNoRun(model_dir) || HasNoRun(*mirror)) return;
   if (job().tpuest.resume == "never") CheckResume(job(), *mirror);
   if (invocation_.dry_run) {
-    return log().Info("{} has no run: it would be brought back from {}", model_dir, *mirror);
+    return log().Info("{} has no run: it would be copied back from {}", model_dir, *mirror);
   }
   BringBack(*mirror, model_dir, log());
 }
@@ -450,7 +450,8 @@ InputFn Session::TrainInput() {
 JobHooks Session::MakeTrainHooks() {
   for (const std::string& folder : UnwrittenEvalDirs(job(), estimator_->model_dir())) {
     log().Warning(
-        "eval_dir {}: no evaluation of this job writes there, and there is no such folder", folder);
+        "eval_dir {}: the folder does not exist, and no evaluation of this job writes to it",
+        folder);
   }
   return MakeHooks(HooksOf(job()), job().train_spec->saving_listeners,
                    [this](const InMemoryEvaluatorHookOptions& options) {
@@ -467,7 +468,8 @@ void Session::NoteInput(const std::vector<std::string>& files) {
   if (IsSameInput(first, input_)) return;
   if (!warned_of_input_) {
     log().Warning(
-        "{}: this run began with other input files: {} then, {} now; run.json keeps the first",
+        "{}: this run began with other input files: {} then, {} now; run.json keeps the first "
+        "value",
         model_dir, first, input_);
   }
   warned_of_input_ = true;
@@ -475,7 +477,7 @@ void Session::NoteInput(const std::vector<std::string>& files) {
 }
 
 void Session::WriteJob() {
-  // The file has the options as the Estimator resolved them; the job keeps those that were given.
+  // The file has the options as the Estimator resolved them; the job keeps the given options.
   const EstimatorOptions given = std::exchange(loaded_->job.estimator, estimator_->options());
   const std::string text = ResolvedText(loaded_->job, loaded_->tree);
   loaded_->job.estimator = given;
@@ -496,7 +498,7 @@ void Session::Progress::Report(const ProgressReport& report) {
   try {
     session_.folder_->WriteBeat(step_, session_.clock_.WallSeconds());
   } catch (const Error& error) {
-    // A full disk ends the run where something is to be saved.
+    // A full disk ends the run when something has to be saved.
     session_.log().Debug("{}", error.message());
   }
 }
@@ -519,7 +521,7 @@ void Session::StartRun(int64_t begin_step) {
   }
 }
 
-// Of a run that had nothing left to do, too: the copy may not have been made.
+// Also copies a run that had nothing left to do: its copy may be incomplete.
 void Session::FinishMirror() {
   const std::optional<std::string>& mirror = job().estimator.run_config.mirror;
   const bool trains = invocation_.command.starts_with("train") && !invocation_.dry_run;
@@ -534,8 +536,8 @@ void Session::EndRun(int exit_code, const std::string& status) {
   if (folder_) folder_->WriteEnd(exit_code, status, clock_.WallSeconds());
 }
 
-// A run that was killed between its last checkpoint and its end is done once it is run again,
-// though none of it is left to begin.
+// Marks as done a run that was killed between its last checkpoint and its end: run again, it has no
+// steps left and does not start.
 void Session::NoteDone() {
   const bool trains = invocation_.command.starts_with("train") && job().train_spec;
   if (folder_ || !trains || invocation_.dry_run) return;
@@ -549,7 +551,7 @@ void Session::NoteFailure(Code code, const std::vector<Fault>& faults) noexcept 
     for (const Fault& fault : faults) console_.Note(LogLevel::kError, fault.message);
     EndRun(static_cast<int>(code), "failed");
   } catch (const std::exception&) {
-    // The cause (a full disk) keeps this from being written too, and is told by the caller.
+    // The cause, such as a full disk, also prevents this write; the caller reports it.
   }
 }
 
@@ -559,7 +561,7 @@ void Session::JoinLog() {
   try {
     console_.AppendTo(RunFolder(model_dir).log_path());
   } catch (const Error& error) {
-    // A run of another user may be read without being written to.
+    // A run of another user may be readable but not writable.
     log().Debug("{}", error.message());
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A session is what train, evaluate, predict and others share: the job joined with its parts, an
+// A session is shared by train, evaluate, predict and similar commands: it owns the checked job, an
 // estimator, the run's folder, log and signals.
 
 #include <functional>
@@ -28,20 +28,20 @@ namespace tpuest::cli {
 // evaluate --checkpoint all: each of the run's checkpoints, oldest first.
 inline constexpr std::string_view kAllCheckpoints = "all";
 
-// Error kUsage where words are left that are neither a job file nor KEY=VALUE.
+// Throws Error kUsage if a word is neither a job file nor KEY=VALUE.
 void CheckNoArguments(const Invocation& invocation);
 
-// The job of an invocation with its flags as overrides: from the job file, or from the run that
-// --checkpoint or --model-dir names. Error kUsage with every fault, kCheckpoint where the run or
-// its checkpoint is not there.
+// Returns the job of an invocation with its flags as overrides, from the job file or from the run
+// that --checkpoint or --model-dir names. Error kUsage with every fault, kCheckpoint if the run or
+// its checkpoint does not exist.
 [[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
-// What a session is for. What only looks at a run's model needs no training input, which another
-// machine may have.
+// The purpose of a session. A command that only uses a run's model needs no training input, which
+// may be on another machine.
 enum class SessionUse { kTraining, kModel };
 
-// Joins the parts when it is made: Error kUsage for a job with faults, before anything is written.
-// `invocation` outlives it.
+// The constructor checks the whole job and throws Error kUsage with its faults before anything is
+// written. `invocation` must outlive the session.
 class Session {
  public:
   Session(const Invocation& invocation, config::Sources& sources,
@@ -54,42 +54,43 @@ class Session {
   [[nodiscard]] Estimator& estimator() { return *estimator_; }
   [[nodiscard]] Console& console() { return console_; }
   [[nodiscard]] Log& log() { return console_.log(); }
-  // What TF_CONFIG makes of this process.
+  // Returns this process's task by TF_CONFIG.
   [[nodiscard]] const TfConfig& task() const { return task_; }
-  // The prefix that --checkpoint, or else `configured`, means in model_dir; nullopt: the newest.
-  // Error kCheckpoint if there is none, or if the newest of another folder is gone or, with
-  // --allow-older, damaged as all others there.
+  // Returns the prefix that --checkpoint, otherwise `configured`, means in model_dir; nullopt means
+  // the newest. Error kCheckpoint if it does not exist; if the newest checkpoint of another folder
+  // is gone; and, with --allow-older, if all checkpoints there are damaged.
   [[nodiscard]] std::optional<std::string> Checkpoint(
       const std::string& configured = std::string(kLatest));
 
-  // Whether an older checkpoint stands in for a newest one that is damaged: --allow-older.
+  // True if an older checkpoint may replace a damaged newest one: --allow-older.
   [[nodiscard]] bool allows_older() const { return invocation_.allow_older; }
 
-  // True where model_dir's state file names a checkpoint that is there, or that should be.
+  // Returns true if model_dir's state file names a checkpoint, or is damaged.
   [[nodiscard]] bool HasCheckpoint() const;
 
-  // Before a run is looked at: brings it back from run_config.mirror, where model_dir has none.
+  // Copies the run back from run_config.mirror if model_dir has none. Called before a run is read.
   void BringBackRun();
-  // Whether another process of this group decides, and this one only computes its replicas.
+  // True if another process of this group is the chief, and this one only computes its replicas.
   [[nodiscard]] bool is_worker() const { return group_ != nullptr && !group_->is_chief(); }
-  // As such a process: does its part of what the chief orders, and returns its exit code.
+  // Follows the chief's control messages as a worker, and returns the exit code.
   int FollowChief(const ChiefsInputs& inputs);
   // The inputs of the train_spec, which the job must have, and of its evaluations.
   [[nodiscard]] ChiefsInputs TrainingInputs() const;
-  // Runs `body` and returns its exit code. Where a run has started, its outcome is put into
-  // run.json, and the faults that it throws into the log; they are thrown on.
+  // Runs `body` and returns its exit code. If a run has started, writes its outcome to run.json and
+  // its errors to the log, then rethrows them.
   int Run(const std::function<int()>& body);
 
-  // The length of the train_spec, which the job must have, and where the run before it stands.
+  // Returns the length of the train_spec, which the job must have, counted from the step at which
+  // an unfinished run began.
   [[nodiscard]] TrainLength Length();
-  // The input of the train_spec, which the job must have; the files that it opens are kept for
-  // run.json.
+  // Returns the input of the train_spec, which the job must have; the names of the files that it
+  // opens are kept for run.json.
   [[nodiscard]] InputFn TrainInput();
   // The hooks and listeners of the train_spec.
   [[nodiscard]] JobHooks MakeTrainHooks();
 
-  // The hook that leaves job, run.json and log in the run's folder once training starts: a job that
-  // cannot be run leaves the folder, and the job of an earlier run in it, as they are.
+  // The hook that writes job, run.json and log to the run's folder when training starts. A job that
+  // cannot run changes neither the folder nor the job of an earlier run in it.
   [[nodiscard]] SessionRunHook& recorder() { return recorder_; }
 
  private:
@@ -103,7 +104,7 @@ class Session {
     Session& session_;
   };
 
-  // Shows a run's progress, and leaves a sign of life in its run.json.
+  // Shows a run's progress, and updates the sign of life in its run.json.
   class Progress final : public ProgressListener {
    public:
     explicit Progress(Session& session) : session_(session) {}
@@ -115,16 +116,16 @@ class Session {
     double last_beat_ = 0;  // seconds of the clock
   };
 
-  // Keeps what tells the input's files apart. A run that goes on keeps what it began with, and
-  // other files are warned of.
+  // Records what identifies the input's files. A resumed run keeps the first record and warns if
+  // the files are different.
   void NoteInput(const std::vector<std::string>& files);
-  // Ends the group with this exit code, or leaves it because of an error.
+  // Ends the group with this exit code.
   void EndGroup(int exit_code);
   void LeaveGroup(const Error& error) noexcept;
-  // Makes inputs tell bad records in the log and list them in the run's bad_records.tsv.
+  // Makes inputs report bad records in the log and list them in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
-  // Makes the job's counts in epochs steps, and says what they are.
+  // Converts the job's counts in epochs to steps, and logs them.
   void ResolveCounts();
   void ReadEnvironment();
   void JoinGroup(const hosts::ProcessPlace& place);
@@ -136,7 +137,7 @@ class Session {
   void NoteDone();
   void FinishMirror();
   void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
-  // Puts the lines of evaluate and predict into the log of the run.
+  // Appends the lines of evaluate and predict to the log of the run.
   void JoinLog();
 
   const Invocation& invocation_;
@@ -145,18 +146,18 @@ class Session {
   std::unique_ptr<LoadedJob> loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<hosts::Group> group_;  // nullptr: this process trains alone, or not at all
-  std::optional<WritePermit> permit_;    // of the group
+  std::unique_ptr<hosts::Group> group_;       // nullptr: this process trains by itself, or not at all
+  std::optional<WritePermit> permit_;  // of the group
   std::unique_ptr<Device> device_;
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;
   std::optional<RunFolder> folder_;  // empty until a run has started
   std::unique_ptr<Mirror> mirror_;   // nullptr: nothing is copied
-  std::string input_;                // tells the files apart that the run began with
+  std::string input_;                // identifies the files that the run began with
   bool warned_of_input_ = false;
   Recorder recorder_{*this};
   Progress progress_{*this};
-  std::mutex bad_records_mutex_;  // inputs open side by side
+  std::mutex bad_records_mutex_;  // inputs open concurrently
 };
 
 }  // namespace tpuest::cli

@@ -22,8 +22,7 @@ constexpr const char* kExample =
     R"(TF_CONFIG='{"cluster": {"chief": ["h0:2222"]}, "task": {"type": "evaluator", "index": 0}}')";
 constexpr const char* kNoServers =
     "leave `ps` out, and give its addresses to `worker`: the gradients of all replicas are summed "
-    "at "
-    "each step, and a run goes on with another number of processes";
+    "at each step, and a run can resume with another number of processes";
 constexpr const char* kFromEnvironment =
     "Note that these values may be coming from the TF_CONFIG environment variable.";
 
@@ -32,7 +31,7 @@ constexpr const char* kFromEnvironment =
   throw Error(Code::kUsage, std::move(message), std::move(hint));
 }
 
-// "ClusterSpec({'chief': ['h0:2222']})", as Python prints it.
+// "ClusterSpec({'chief': ['h0:2222']})", as Python prints a ClusterSpec.
 std::string ClusterText(const Json& cluster) {
   std::string text = cluster.dump();
   for (char& c : text) {
@@ -41,7 +40,7 @@ std::string ClusterText(const Json& cluster) {
   return fmt::format("ClusterSpec({})", text);
 }
 
-// A member of an object; null where the object lacks it.
+// Returns a member of an object; null if the object lacks it.
 Json Member(const Json& object, const char* key) {
   return object.is_object() ? object.value(key, Json()) : Json();
 }
@@ -51,7 +50,7 @@ std::string PythonText(const Json& value) {
   return value.is_string() ? fmt::format("'{}'", value.get<std::string>()) : value.dump();
 }
 
-// What Python calls the type of a value.
+// Returns Python's name of a value's type.
 const char* PythonType(const Json& value) {
   if (value.is_object()) return "dict";
   if (value.is_array()) return "list";
@@ -61,7 +60,8 @@ const char* PythonType(const Json& value) {
   return value.is_null() ? "NoneType" : "int";
 }
 
-// Python's int() of a text: blanks around it, a sign and single underscores between digits.
+// Python's int() of a text: allows white space around it, a sign and single underscores between
+// digits.
 std::optional<int64_t> PythonInt(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\n\r\f\v";
   const size_t first = text.find_first_not_of(kBlanks);
@@ -118,7 +118,7 @@ class Reader {
 
   TfConfig Run() {
     const Json json = Json::parse(config_.text, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) Refuse(fmt::format("TF_CONFIG is no JSON object: {}", config_.text));
+    if (!json.is_object()) Refuse(fmt::format("TF_CONFIG is not a JSON object: {}", config_.text));
     ReadModelDir(json);
     if (const Json service = Member(json, "service"); !service.is_null() && !service.is_object()) {
       Refuse(
@@ -142,7 +142,8 @@ class Reader {
     const Json model_dir = Member(json, "model_dir");
     if (model_dir.is_null()) return;
     if (!model_dir.is_string() || model_dir.get<std::string>().empty()) {
-      Refuse("model_dir in TF_CONFIG should be non-empty.", "leave it out for the job's");
+      Refuse("model_dir in TF_CONFIG should be non-empty.",
+             "leave it out to use the job's model_dir");
     }
     config_.model_dir = model_dir.get<std::string>();
     if (const std::optional<SchemeRefusal> refusal = RefusalOfScheme(*config_.model_dir)) {
@@ -273,7 +274,7 @@ std::string VariableText() {
   return text == nullptr ? "" : text;
 }
 
-// The type of the tasks that lead the others.
+// Returns the task type of the cluster's chief.
 std::string ChiefTypeOf(const TfConfig& config) {
   for (const char* const type : {"master", "chief"}) {
     if (config.TasksOf(type) > 0) return type;
@@ -309,7 +310,7 @@ std::optional<hosts::ProcessPlace> PlaceInCluster(const TfConfig& config) {
   const int64_t chiefs = chief == "worker" ? 0 : config.TasksOf(chief);
   hosts::ProcessPlace place{.launcher = "TF_CONFIG", .read_from = "cluster, task"};
   place.size = chiefs + config.TasksOf("worker");
-  // An evaluator need not stand in the cluster.
+  // The cluster need not list its evaluator.
   place.beside = std::max<int64_t>(config.TasksOf("evaluator"), 1) + config.TasksOf("ps");
   const auto& tasks = config.cluster.at(chief);
   if (const auto first = tasks.find(0); first != tasks.end()) place.coordinator = first->second;
@@ -346,7 +347,7 @@ void CheckTask(const TfConfig& config, const Invocation& invocation) {
            kNoServers);
   }
   if (config.TasksOf("ps") > 0) {
-    Refuse("the cluster in TF_CONFIG has a `ps`; there are no parameter servers", kNoServers);
+    Refuse("the cluster in TF_CONFIG has a `ps`, but tpuest has no parameter servers", kNoServers);
   }
 }
 

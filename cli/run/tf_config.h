@@ -1,6 +1,6 @@
 #pragma once
-// The environment's TF_CONFIG, by which TensorFlow's launchers say who is who, as RunConfig reads
-// it:
+// Reads the environment's TF_CONFIG, in which TensorFlow's launchers give each process its task, as
+// RunConfig does:
 //   {"cluster": {"chief": ["h0:2222"]}, "task": {"type": "evaluator", "index": 0},
 //    "model_dir": "run"}
 
@@ -22,44 +22,43 @@ struct RunConfig;
 namespace tpuest::cli {
 
 struct TfConfig {
-  std::string text;  // the JSON; "": the environment has none
-  // Addresses by task type and index. A cluster that grows may name a later worker alone.
+  std::string text;  // the JSON; empty if the variable is not set
+  // Addresses by task type and index. A growing cluster may name only a later worker.
   std::map<std::string, std::map<int64_t, std::string>> cluster;
   std::string task_type = "worker";
   int64_t task_id = 0;
   std::optional<std::string> model_dir;
 
   [[nodiscard]] bool is_evaluator() const { return task_type == "evaluator"; }
-  // The tasks of a type, with those below the highest index that have no address.
+  // Number of tasks of a type, including tasks without an address below the highest index.
   [[nodiscard]] int64_t TasksOf(const std::string& type) const;
 };
 
-// By whose rules a cluster is judged: RunConfig's, which asks for a chief (or a master), or, where
-// the job has a train_distribute and there is no master, those of TensorFlow's distribute
-// coordinator, for which worker 0 is the chief of a cluster that has none.
+// The rules that check a cluster: RunConfig's, which require a chief (or a master); or, for a job
+// with a train_distribute and a cluster without a master, those of TensorFlow's distribute
+// coordinator, for which worker 0 is the chief of a cluster without one.
 enum class ClusterRules { kRunConfig, kStrategy };
 
-// Reads the text of a TF_CONFIG. Error kUsage, in TensorFlow's words, where no RunConfig can be
-// made of it.
+// Reads the text of a TF_CONFIG. Error kUsage, in TensorFlow's words, if RunConfig would refuse it.
 [[nodiscard]] TfConfig ParseTfConfig(std::string text,
                                      ClusterRules rules = ClusterRules::kRunConfig);
-// The same for TF_CONFIG of this process's environment, where there is one.
+// The same for TF_CONFIG of this process's environment, if it is set.
 [[nodiscard]] TfConfig ReadTfConfig(ClusterRules rules = ClusterRules::kRunConfig);
 
-// Whether TF_CONFIG makes this process the evaluator of its cluster; a text that cannot be read
-// does not.
+// Returns true if TF_CONFIG makes this process the evaluator of its cluster; false for an invalid
+// text.
 [[nodiscard]] bool IsEvaluatorTask();
 
-// This process among those of the cluster; nullopt where TF_CONFIG names none. The chief or master
-// is the first, and its workers follow; evaluators and parameter servers stand beside them.
+// Returns this process's place in the cluster; nullopt if TF_CONFIG names none. The chief or master
+// comes first and the workers follow; evaluators and parameter servers are outside the group.
 [[nodiscard]] std::optional<hosts::ProcessPlace> PlaceInCluster(const TfConfig& config);
 
-// Error kUsage if a process of this task cannot run the command: one process trains, and beside it
-// one may evaluate.
+// Throws Error kUsage if a process of this task cannot run the command: one process trains, and one
+// more may evaluate.
 void CheckTask(const TfConfig& config, const Invocation& invocation);
 
-// Gives the run the model_dir of TF_CONFIG where the job has none. Error kUsage if the job has
-// another.
+// Sets the run's model_dir to that of TF_CONFIG if the job has none. Error kUsage if the job has a
+// different one.
 void ApplyTfConfig(const TfConfig& config, RunConfig& run_config, Log& log);
 
 }  // namespace tpuest::cli

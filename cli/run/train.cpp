@@ -20,13 +20,13 @@ Json TrainFields(const TrainResult& result) {
 
 void TellEnd(Log& log, const TrainResult& result, const std::string& model_dir, bool evaluates) {
   if (result.stopped_because == kAlreadyDone) {
-    log.Info("done at step {}; max_steps={} goes on", result.global_step, 2 * result.global_step);
+    log.Info("done at step {}; max_steps={} trains on", result.global_step, 2 * result.global_step);
   } else {
     log.Info("stopped at step {}: {}", result.global_step, result.stopped_because);
   }
   if (result.checkpoint.empty()) return;  // a dry run, or one that saves nothing
   if (result.exit_code != 0) {
-    log.Info("the run is in {}; the same command goes on", model_dir);
+    log.Info("the run is in {}; the same command resumes it", model_dir);
   } else {
     log.Info("the run is in {}; next: tpuest {} --checkpoint {}", model_dir,
              evaluates ? "evaluate" : "predict", model_dir);

@@ -25,7 +25,7 @@
 namespace tpuest::cli {
 namespace {
 
-// The document's fields; without an evaluation metrics and exports are null.
+// Returns the document's fields; metrics and exports are null without an evaluation.
 Json Fields(const TrainAndEvaluateResult& result) {
   const TrainResult& train = result.train;
   Json metrics;
@@ -51,7 +51,7 @@ void PrintResult(const Job& job, const TrainAndEvaluateResult& result) {
   for (const auto& [name, path] : result.exports) fmt::print("{}\n", path);
 }
 
-// An evaluation's events and lines are told apart by their folder.
+// The folder is what distinguishes the events and log lines of evaluations.
 void CheckFolders(const Job& job) {
   for (const AnyHook& hook : job.train_spec->hooks) {
     const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
@@ -67,7 +67,7 @@ void CheckFolders(const Job& job) {
   }
 }
 
-// The chief of a cluster trains alone: its evaluator is a process of its own. A master evaluates.
+// The chief of a cluster only trains: a separate process evaluates. A master also evaluates.
 TrainAndEvaluateResult RunTask(Session& session) {
   const Job& job = session.job();
   const JobHooks hooks = session.MakeTrainHooks();
@@ -81,7 +81,7 @@ TrainAndEvaluateResult RunTask(Session& session) {
                                               EvalTasksOf(job, "train-and-evaluate"));
 }
 
-// The run of a session, as far as others want to know it.
+// The result of a session's run.
 struct Outcome {
   std::string model_dir;
   TrainAndEvaluateResult result;
@@ -122,16 +122,18 @@ void DeclareFolds(FlagSet& flags, FoldsInvocation& to) {
 
 void CheckFolds(const FoldsInvocation& invocation) {
   if (invocation.fold) {
-    throw Error(Code::kUsage, "--fold and --folds: one of the folds, or all of them",
-                fmt::format("--folds {}", *invocation.folds));
+    throw Error(
+        Code::kUsage,
+        "--fold and --folds exclude each other: --fold trains one fold, --folds all of them",
+        fmt::format("--folds {}", *invocation.folds));
   }
   if (TrainsInGroup(ThisProcess(TfConfig{}), invocation)) {
-    throw Error(Code::kUsage, "--folds trains in one process, and this is one of several",
-                "--fold I/N trains one of them in all");
+    throw Error(Code::kUsage, "--folds trains in one process, but this process is one of several",
+                "--fold I/N trains one fold in all processes");
   }
 }
 
-// Each fold is a run of its own; one that has its steps is evaluated as it is.
+// Each fold is a separate run; a fold that has all its steps is only evaluated.
 int RunFolds(const FoldsInvocation& invocation, config::Sources& sources) {
   CheckFolds(invocation);
   std::vector<std::string> folders;

@@ -9,7 +9,7 @@
 namespace tpuest::cli {
 namespace {
 
-// The run that the job's model_dir would be if it counted from the job's folder.
+// Returns the run that model_dir names relative to the job's folder, if there is one.
 std::optional<std::string> RunBesideJob(const Invocation& invocation,
                                         const std::string& model_dir) {
   if (!invocation.job || model_dir.starts_with('/')) return std::nullopt;

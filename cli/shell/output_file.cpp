@@ -19,7 +19,7 @@ void CheckNoInput(const std::string& path, const std::vector<std::string>& input
 
 void CheckNewFile(const std::string& path, bool force) {
   if (force || !FileExists(path)) return;
-  throw Error(Code::kUsage, fmt::format("{} is there already", path),
+  throw Error(Code::kUsage, fmt::format("{} already exists", path),
               "--force overwrites it; --output FILE writes another");
 }
 

@@ -10,7 +10,7 @@
 namespace tpuest::config {
 namespace {
 
-// Walks a formula over parameters, each part only where Python computes it.
+// Evaluates a formula over parameters; evaluates a part only if Python would.
 class Evaluator {
  public:
   explicit Evaluator(const Parameters& parameters) : parameters_(parameters) {}
@@ -42,11 +42,11 @@ class Evaluator {
       case Kind::kIndex:
         return Indexed(e);
       default:
-        throw FormulaError{"a slice of a list is list[begin:end]", "", e.at, e.width};
+        throw FormulaError{"a slice of a list has the form list[begin:end]", "", e.at, e.width};
     }
   }
 
-  // Throws FormulaError for names and functions that are not there.
+  // Throws FormulaError for unknown names and functions.
   void CheckNames(const Expression& e) const {
     if (e.kind == Expression::Kind::kName) (void)Parameter(e);
     if (e.kind == Expression::Kind::kCall) (void)FunctionOf(e);
@@ -86,7 +86,7 @@ class Evaluator {
     const Literal list = Value(e.parts[0]);
     const Expression& position = e.parts[1];
     if (e.parts.size() > 2) {
-      throw FormulaError{"a list has one index", "", e.at, e.width};
+      throw FormulaError{"a list takes one index", "", e.at, e.width};
     }
     if (position.kind == Expression::Kind::kSlice) {
       const Literals bounds = Values(position.parts);
@@ -100,7 +100,8 @@ class Evaluator {
     const LiteralFunction& function = FunctionOf(e);
     for (const std::string& word : e.words) {
       if (word.empty()) continue;
-      throw FormulaError{fmt::format("{} takes no argument by name", e.text), "", e.at, e.width};
+      throw FormulaError{fmt::format("{} takes only positional arguments", e.text), "", e.at,
+                         e.width};
     }
     const Literals arguments = Values(e.parts);
     return AtExpression(e, [&] { return Invoke(function, arguments); });
@@ -112,7 +113,7 @@ class Evaluator {
     std::vector<std::string> names;
     for (const auto& [known, value] : parameters_) names.push_back(known);
     const std::optional<std::string> near = Nearest(e.text, names);
-    throw FormulaError{fmt::format("there is no parameter '{}'", e.text),
+    throw FormulaError{fmt::format("unknown parameter '{}'", e.text),
                        near            ? fmt::format("did you mean '{}'?", *near)
                        : names.empty() ? ""
                                        : "there are: " + Join(names, ", "),
@@ -125,7 +126,7 @@ class Evaluator {
     for (const LiteralFunction& function : LiteralFunctions()) names.emplace_back(function.name);
     const std::optional<std::string> near = Nearest(e.text, names);
     throw FormulaError{
-        fmt::format("there is no function '{}'", e.text),
+        fmt::format("unknown function '{}'", e.text),
         near ? fmt::format("did you mean '{}'?", *near) : "there are: " + Join(names, ", "), e.at,
         e.width};
   }

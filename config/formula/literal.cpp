@@ -41,7 +41,7 @@ double RealOf(const Literal& a, std::string_view what) {
   throw Misfit{fmt::format("{} takes a number, found {}", what, KindOf(a))};
 }
 
-// The number as an integer. Throws Misfit where it is none that 64 bits hold.
+// Returns the number as an integer. Throws Misfit if it does not fit in 64 bits.
 Literal AsInteger(double number) {
   constexpr double kLimit = 9.2e18;
   if (!(std::abs(number) < kLimit)) throw Misfit{"the result is no integer of 64 bits"};
@@ -50,13 +50,13 @@ Literal AsInteger(double number) {
 
 // ---- functions ----------------------------------------------------------------------------------
 
-// The nearest multiple of the divisor, at least the divisor and not below 90 % of the value: the
-// channels of MobileNet (Sandler et al. 2018) and EfficientNet (Tan & Le 2019).
+// Returns the nearest multiple of the divisor that is at least the divisor and at least 90 % of the
+// value: the channels of MobileNet (Sandler et al. 2018) and EfficientNet (Tan & Le 2019).
 Literal MakeDivisible(const Arguments& a) {
   constexpr double kLeast = 0.9;
   const double value = RealOf(a[0], "make_divisible");
   const int64_t divisor = a.size() > 1 ? IntegerOf(a[1], "make_divisible") : 8;
-  if (divisor < 1) throw Misfit{"make_divisible takes a positive divisor"};
+  if (divisor < 1) throw Misfit{"make_divisible: the divisor must be positive"};
   const auto step = static_cast<double>(divisor);
   double nearest = std::max(step, std::floor(std::floor(value + step / 2) / step) * step);
   if (nearest < kLeast * value) nearest += step;
@@ -67,7 +67,7 @@ template <class Better>
 Literal Extreme(const Arguments& a, Better better) {
   const Arguments* items = &a;
   if (a.size() == 1) items = std::get_if<Literals>(&a[0].value);
-  if (items == nullptr || items->empty()) throw Misfit{"min and max take numbers"};
+  if (items == nullptr || items->empty()) throw Misfit{"min and max take at least one number"};
   const Literal* best = &items->front();
   for (const Literal& item : *items) {
     if (better(RealOf(item, "min and max"), RealOf(*best, "min and max"))) best = &item;
@@ -166,7 +166,7 @@ Literal OfReals(std::string_view op, double a, double b) {
   return {a - std::floor(a / b) * b};
 }
 
-// Of two truths it is one; of integers it is bit by bit.
+// Two booleans give a boolean; integers are combined bit by bit.
 Literal OfBits(std::string_view op, const Literal& a, const Literal& b) {
   const auto* const truth_a = std::get_if<bool>(&a.value);
   const auto* const truth_b = std::get_if<bool>(&b.value);
@@ -178,7 +178,7 @@ Literal OfBits(std::string_view op, const Literal& a, const Literal& b) {
   const auto* const y = std::get_if<int64_t>(&b.value);
   if (x == nullptr || y == nullptr) {
     throw Misfit{fmt::format("'{}' does not take {} and {}", op, KindOf(a), KindOf(b)),
-                 "comparisons beside it stand in parentheses"};
+                 "put comparisons beside it in parentheses"};
   }
   const auto left = static_cast<uint64_t>(*x);
   const auto right = static_cast<uint64_t>(*y);
@@ -258,7 +258,7 @@ Literal Signed(std::string_view op, const Literal& a) {
   const auto* const integer = std::get_if<int64_t>(&a.value);
   if (op == "~" && integer != nullptr) return {~*integer};
   throw Misfit{fmt::format("'{}' does not take {}", op, KindOf(a)),
-               op == "~" ? "the opposite of a truth is not" : ""};
+               op == "~" ? "use 'not' to negate true or false" : ""};
 }
 
 // ---- items --------------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ Literal ItemOf(const Literal& list, const Literal& index) {
   const int64_t named = IntegerOf(index, "an index");
   const int64_t i = named < 0 ? named + count : named;
   if (i < 0 || i >= count) {
-    throw Misfit{fmt::format("there is no item {} in a {} of {}", named,
+    throw Misfit{fmt::format("item {} is out of range in a {} of {}", named,
                              items != nullptr ? "list" : "text", count)};
   }
   if (items != nullptr) return (*items)[static_cast<size_t>(i)];
@@ -282,11 +282,12 @@ Literal ItemOf(const Literal& list, const Literal& index) {
 
 namespace {
 
-// The indices that begin:end:stride picks of so many items, as Python's slice.indices.
+// Returns the indices that begin:end:stride picks from `count` items, as Python's slice.indices
+// does.
 std::vector<size_t> Picked(std::span<const Literal> bounds, int64_t count) {
   const auto given = [&](size_t i) { return bounds[i].value.index() != 0; };
   const int64_t stride = given(2) ? IntegerOf(bounds[2], "a slice") : 1;
-  if (stride == 0) throw Misfit{"the stride of a slice is 0"};
+  if (stride == 0) throw Misfit{"the stride of a slice must not be 0"};
   const bool back = stride < 0;
   const auto bound = [&](size_t i, int64_t otherwise) {
     if (!given(i)) return otherwise;
@@ -297,7 +298,7 @@ std::vector<size_t> Picked(std::span<const Literal> bounds, int64_t count) {
   const int64_t begin = bound(0, back ? count - 1 : 0);
   const int64_t end = bound(1, back ? -1 : count);
   std::vector<size_t> picked;
-  // Past the ends by one stride at most: a stride near the limits does not overflow.
+  // Clamped to one item past the ends, so that a stride near the limits does not overflow.
   const int64_t step = std::clamp<int64_t>(stride, -count - 1, count + 1);
   for (int64_t i = begin; back ? i > end : i < end; i += step) {
     picked.push_back(static_cast<size_t>(i));

@@ -1,6 +1,5 @@
 #pragma once
-// The values of formulas over numbers and texts, and what Python's operators and functions make of
-// them.
+// The values of formulas over numbers and strings, with Python's operators and functions.
 
 #include <cstdint>
 #include <span>
@@ -18,13 +17,13 @@ struct Literal {
   std::variant<std::monostate, bool, int64_t, double, std::string, Literals> value;
 };
 
-// An operand or an argument that does not fit: the caller knows the place.
+// Thrown for an operand or argument of the wrong kind; the caller adds the place.
 struct Misfit {
   std::string message;
   std::string hint = {};
 };
 
-// What the value is, for messages: "an integer", "a list".
+// Returns the kind of the value for messages: "an integer", "a list".
 [[nodiscard]] std::string KindOf(const Literal& literal);
 
 // Python's truth of a value: false are none, false, 0, "" and [].
@@ -35,7 +34,8 @@ struct Misfit {
 // The number as a double; IsNumber holds.
 [[nodiscard]] double NumberOf(const Literal& literal);
 
-// The value as text: of a string itself, of a number its shortest form, "true", "none", "[1, 2]".
+// Returns the value as text: a string itself, a number in its shortest form, "true", "none", "[1,
+// 2]".
 [[nodiscard]] std::string TextOf(const Literal& literal);
 
 // a op b for + - * / // % ** & | ^. Throws Misfit.

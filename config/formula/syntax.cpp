@@ -111,7 +111,7 @@ class FormulaText {
   Expression Quoted() {
     const size_t begin = at_ + 1;
     const size_t end = text_.find(front(), begin);
-    if (end == std::string_view::npos) Fail("the quote has no end", "", at_);
+    if (end == std::string_view::npos) Fail("the closing quote is missing", "", at_);
     Expression text{.at = at_, .width = end + 1 - at_};
     text.literal.value = std::string(text_.substr(begin, end - begin));
     at_ = end + 1;
@@ -125,7 +125,7 @@ class FormulaText {
     const auto whole = std::from_chars(begin, end, integer);
     double real = 0;
     const auto any = std::from_chars(begin, end, real);
-    if (any.ec != std::errc()) Fail("this is no number", "", at_);
+    if (any.ec != std::errc()) Fail("this is not a valid number", "", at_);
     const bool is_integer = whole.ec == std::errc() && whole.ptr == any.ptr;
     Expression number{.at = at_, .width = static_cast<size_t>(any.ptr - begin)};
     if (is_integer) {
@@ -135,7 +135,7 @@ class FormulaText {
     }
     at_ += number.width;
     if (!at_end() && IsLetter(front())) {
-      Fail(fmt::format("'{}' does not go on a number", front_text()), "a product takes *", at_);
+      Fail(fmt::format("unexpected '{}' after a number", front_text()), "write * to multiply", at_);
     }
     return number;
   }
@@ -154,8 +154,8 @@ class FormulaReader {
     Expression result = Conditional();
     const size_t at = text_.Next();
     if (text_.at_end()) return result;
-    Fail(fmt::format("'{}' does not go on a formula", text_.front_text()),
-         text_.front() == '=' ? "== compares" : "", at);
+    Fail(fmt::format("unexpected '{}' in the formula", text_.front_text()),
+         text_.front() == '=' ? "write == to compare" : "", at);
   }
 
  private:
@@ -360,8 +360,8 @@ class FormulaReader {
       Fail(fmt::format("a value is missing before '{}'", name), "", at, name.size());
     }
     if (is("lambda", "for", "import", "def", "while", "return")) {
-      Fail(fmt::format("'{}' is no part of a formula", name),
-           name == "lambda" ? "write what follows the colon" : "", at, name.size());
+      Fail(fmt::format("'{}' is not allowed in a formula", name),
+           name == "lambda" ? "write only the expression after the colon" : "", at, name.size());
     }
     if (text_.Take("(")) Arguments(word);
     return word;

@@ -3,7 +3,7 @@
 // a if c else b, or, and, not, comparisons (also chained, in, not in), | ^ &, + -, * / // %, signs
 // and ~, **, calls with positional and keyword arguments, x[i], x[a:b:c, ..., None].
 //
-// A formula is read into a tree. What its names and functions mean is up to who walks that:
+// A formula is read into a tree. The evaluator of the tree defines its names and functions:
 // expression.h over parameters, core/nn/formula over tensors.
 
 #include <cstddef>
@@ -36,7 +36,7 @@ struct Expression {
     kConditional,  // parts: value, condition, other
     kCall,         // text: the function; parts: arguments; words: their names, "" without one
     kIndex,        // parts: what, then positions: values, kSlice, kEllipsis
-    kSlice,        // parts: begin, end, stride, each a literal none where it is left out
+    kSlice,        // parts: begin, end, stride, each a literal none if omitted
     kEllipsis
   };
   Kind kind = Kind::kLiteral;
@@ -44,7 +44,7 @@ struct Expression {
   std::string text = {};
   std::vector<std::string> words = {};
   std::vector<Expression> parts = {};
-  // The bytes that a fault is about: an operator's sign, a name.
+  // The bytes that a fault points at: an operator's sign, a name.
   size_t at = 0;
   size_t width = 1;
 };

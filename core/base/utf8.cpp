@@ -8,8 +8,8 @@ namespace {
 
 bool Continues(char c) { return (static_cast<uint8_t>(c) & 0xC0) == 0x80; }
 
-// The size of the character at the start of the text, 0 if it is none. Table 3-7 of the Unicode
-// standard: no overlong forms, no surrogates, nothing past U+10FFFF.
+// Returns the size of the character at the start of the text; 0 if it is invalid by table 3-7 of
+// the Unicode standard: no overlong forms, no surrogates, nothing past U+10FFFF.
 size_t CharacterBytes(std::string_view text) {
   const auto first = static_cast<uint8_t>(text[0]);
   if (first < 0x80) return 1;

@@ -1,12 +1,12 @@
 #pragma once
-// UTF-8 as far as places and carets need it.
+// The parts of UTF-8 that places and carets need.
 
 #include <cstddef>
 #include <string_view>
 
 namespace tpuest {
 
-// The byte where the text stops being UTF-8, or npos.
+// Returns the first byte that is not valid UTF-8, or npos.
 [[nodiscard]] size_t FindInvalidUtf8(std::string_view text);
 
 // The number of characters (code points) that start in the bytes.

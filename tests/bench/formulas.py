@@ -645,7 +645,7 @@ def spoilt(rng, text):
         (f"({text}", "expected"),
         (f"{text} * z9", "there is no 'z9'"),
         (f"{text} + n", "type"),
-        (f"{text} $ 2", "does not go on"),
+        (f"{text} $ 2", "unexpected '$'"),
         (f"({text})[:, 7]", "7"),
         (f"mean({text}, 9)", "axis"),
         (f"mean({text}, axs=1)", "did you mean 'axis'"),

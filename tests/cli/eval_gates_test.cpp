@@ -36,7 +36,7 @@ TEST_CASE("failed gates come in their order; an unknown metric is told with the 
   CHECK(failed[0].text == "loss>0.1");
   CHECK(failed[1].value == 0.2);
   CHECK_THROWS_WITH_AS((void)FailedGates({ParseEvalGate("los>1")}, {{"loss", 0.2}}),
-                       doctest::Contains("there is no metric 'los'"), Error);
+                       doctest::Contains("unknown metric 'los'"), Error);
 }
 
 }  // namespace

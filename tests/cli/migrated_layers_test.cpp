@@ -163,20 +163,20 @@ TEST_CASE("a rate that is computed otherwise is told") {
   const auto found = FindTrainOptimizer(graph, old.variables, "");
   REQUIRE(found);
   CHECK(found->unknown ==
-        "the learning rate: no constant and no exponential_decay (Placeholder \"rate\")");
+        "the learning rate: it is neither a constant nor exponential_decay (Placeholder \"rate\")");
   CHECK_FALSE(FindTrainOptimizer(graph, old.variables, "dnn/"));
 }
 
 TEST_CASE("what is no row of layers is named") {
   const OldModel old("unknown");
   CHECK(FindSequential(old.graph, old.variables).obstacle ==
-        "MatMul \"MatMul\" takes the variable \"weights\"; a layer calls it <layer>/kernel");
+        "MatMul \"MatMul\" uses the variable \"weights\", which a layer would call <layer>/kernel");
   const SeenGraph circle =
       GraphOf(Node("x", "Relu", {"x"}) + Node("labels", "Placeholder") +
               Node("loss", "SparseSoftmaxCrossEntropyWithLogits", {"x", "labels"}));
-  CHECK(FindSequential(circle, old.variables).obstacle == "the graph goes in circles");
+  CHECK(FindSequential(circle, old.variables).obstacle == "the graph has a cycle");
   const SeenGraph none = GraphOf(Node("x", "Placeholder"));
-  CHECK(FindSequential(none, old.variables).obstacle == "no loss of a head is in it");
+  CHECK(FindSequential(none, old.variables).obstacle == "the graph has no loss of a head");
 }
 
 }  // namespace

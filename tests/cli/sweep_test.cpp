@@ -102,9 +102,9 @@ TEST_CASE("what is no distribution is refused with what it is") {
   CHECK(says("k=uniform(1)") == "--random k=uniform(1): uniform takes two numbers, found 1");
   CHECK(says("k=uniform(2,1)") == "--random k=uniform(2,1): 2 is larger than 1");
   CHECK(says("k=uniform(a,1)") == "--random k=uniform(a,1): 'a' is no number");
-  CHECK(says("k=loguniform(0,1)") == "--random k=loguniform(0,1): there is no logarithm of 0");
-  CHECK(says("k=randint(0,1.5)") == "--random k=randint(0,1.5): randint takes whole numbers");
-  CHECK(says("k=normal(0,-1)") == "--random k=normal(0,-1): a standard deviation of -1");
+  CHECK(says("k=loguniform(0,1)") == "--random k=loguniform(0,1): 0 has no logarithm");
+  CHECK(says("k=randint(0,1.5)") == "--random k=randint(0,1.5): randint takes integers");
+  CHECK(says("k=normal(0,-1)") == "--random k=normal(0,-1): the standard deviation -1 is negative");
   CHECK(says("k=uniform(-1e308,1e308)") ==
         "--random k=uniform(-1e308,1e308): its numbers are too far apart");
   CHECK(says("k=normal(0,1e308)") == "--random k=normal(0,1e308): its numbers are too large");
@@ -127,7 +127,7 @@ TEST_CASE("the index of a task is from 0 on, whatever the scheduler counts from"
   CHECK(index({{"LSB_JOBINDEX", "4"}}) == 3);
   CHECK(MessageOf([&] {
           std::ignore = index({{"SGE_TASK_ID", "undefined"}, {"LSB_JOBINDEX", "0"}});
-        }).starts_with("--index auto: this is no task of an array"));
+        }).starts_with("--index auto: not a task of an array"));
   CHECK(MessageOf([&] {
           std::ignore = index({{"SLURM_ARRAY_TASK_ID", "x"}});
         }) == "SLURM_ARRAY_TASK_ID is 'x'; expected a whole number from 0 on");
@@ -175,7 +175,7 @@ TEST_CASE("a metric's direction is the recorded one, or what its name says") {
   CHECK(ChosenOrder(recorded, "valid/accuracy", std::nullopt).mode == "max");
   CHECK(ChosenOrder(recorded, "average_loss", std::nullopt).mode == "min");
   CHECK(MessageOf([&] { std::ignore = ChosenOrder(recorded, "other", std::nullopt); }) ==
-        "--metric other: is the smaller or the larger better?");
+        "--metric other: unknown whether smaller or larger is better");
 }
 
 }  // namespace

@@ -120,12 +120,12 @@ TEST_CASE("each argument of TensorFlow's that is no key is answered") {
 
 TEST_CASE("what is accepted is left out with a note") {
   const Answer answer = AnswerTo("optimizer={type: AdamOptimizer, use_locking: true}");
-  CHECK(answer.notes == std::vector<std::string>{
-                            "optimizer.use_locking is left out: updates of one variable do not run "
-                            "at once"});
+  CHECK(answer.notes ==
+        std::vector<std::string>{
+            "optimizer.use_locking is ignored: updates of a variable never run concurrently"});
   CHECK(AnswerTo("run_config.session_config={allow_soft_placement: true}").notes ==
-        std::vector<std::string>{"run_config.session_config.allow_soft_placement is left out: not "
-                                 "needed: every op runs where the step runs"});
+        std::vector<std::string>{"run_config.session_config.allow_soft_placement is ignored: not "
+                                 "needed: every op runs on the device of the step"});
 }
 
 TEST_CASE("what asks for nothing passes without a word") {
@@ -134,11 +134,11 @@ TEST_CASE("what asks for nothing passes without a word") {
         "optimizer={type: AdamOptimizer, use_locking: null}"}) {
     CAPTURE(override);
     const Answer answer = AnswerTo(override);
-    CHECK_FALSE(Holds(answer.hints, "a TPU is named"));
-    CHECK_FALSE(Holds(answer.hints, "an evaluator is"));
+    CHECK_FALSE(Holds(answer.hints, "selects a TPU"));
+    CHECK_FALSE(Holds(answer.hints, "evaluate in a separate process"));
     CHECK(answer.notes.empty());
   }
-  CHECK(Holds(AnswerTo("run_config={master: local}").hints, "a TPU is named by --device tpu"));
+  CHECK(Holds(AnswerTo("run_config={master: local}").hints, "--device tpu selects a TPU"));
 }
 
 TEST_CASE("each class of TensorFlow's that is no type is answered") {
@@ -171,7 +171,7 @@ TEST_CASE("the manual has all of them") {
       sections += section.empty() ? "the top level" : "`" + section + "`";
     }
     table += fmt::format("| `{}` | {} | {}{} |\n", other.key, sections,
-                         other.is_accepted ? "left out: " : "", other.answer);
+                         other.is_accepted ? "ignored: " : "", other.answer);
   }
   for (const OtherType& other : TensorFlowNames().types) {
     table += fmt::format("| `{}` | | {} |\n", other.name, other.answer);

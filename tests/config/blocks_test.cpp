@@ -126,10 +126,10 @@ TEST_CASE("the sections of a repeat set the parameters of the block, but for tho
   CHECK(Written(block + "  layers: [{block: b, u: \"${u * 2}\", repeat: [{u: 3}]}]\n") ==
         "job.yaml:3 {type: dense, units: 6, activation: relu}\n");
   CHECK(Written(block + "  layers: [{block: b, repeat: [{u: 3, uu: 4}]}]\n") ==
-        "4:39: repeat gives 'uu', which the item does not use (its block has: a, u)\n");
+        "4:39: repeat gives 'uu', which the item does not use (parameters of its block: a, u)\n");
   CHECK(Written("  layers: [{type: dense, repeat: [{units: 3}]}]\n") ==
-        "3:36: repeat gives 'units', which the item does not use (KEY: ${units} in the "
-        "item takes it)\n");
+        "3:36: repeat gives 'units', which the item does not use (use it in the item: "
+        "KEY: ${units})\n");
 }
 
 TEST_CASE("blocks see the model's parameters, unless their own have the name") {
@@ -189,13 +189,13 @@ TEST_CASE("faults are told at their line and column, all at once") {
     - {type: dense, repeat: -1}
     - {type: dense, if: 1 +}
     - {block: b, n: 3}
-)") == R"(6:15: there is no block 'c' (there are: b)
+)") == R"(6:15: unknown block 'c' (there are: b)
 7:15: block 'b' needs 'n' ()
 8:24: block 'b' has no parameter 'p' (it has: n, m)
 9:35: a value is missing at the end ()
-10:29: repeat is -1, expected an integer from 0 to 10000 (or a list of sections: [{filters: 16}, {filters: 32}])
+10:29: repeat is -1, expected an integer from 0 to 10000 (write an integer, or a list of sections: [{filters: 16}, {filters: 32}])
 11:28: a value is missing at the end ()
-4:79: there is no parameter 'k' (there are: m, n)
+4:79: unknown parameter 'k' (there are: m, n)
 )");
   CHECK(Written("  type: net50\n  clases: 3\n") ==
         "4:3: net50 has no parameter 'clases' (did you mean 'classes'?)\n");

@@ -99,12 +99,12 @@ TEST_CASE("a job is read from its file, and a missing one comes with the nearest
       return Render(e.faults(), sources);
     }
   };
-  CHECK(error("mnist_cnm.yaml") == "error: there is no file '" + folder.File("mnist_cnm.yaml") +
-                                       "'\n      = did you mean '" + folder.File("mnist_cnn.yaml") +
-                                       "'?\n");
+  CHECK(error("mnist_cnm.yaml") == "error: the file '" + folder.File("mnist_cnm.yaml") +
+                                       "' does not exist\n      = did you mean '" +
+                                       folder.File("mnist_cnn.yaml") + "'?\n");
   CHECK(error("") ==
         "error: " + folder.path() + "/ is a folder\n      = name the job file in it\n");
-  CHECK(error("mnist_cnn.yaml").find("in a circle") != std::string::npos);
+  CHECK(error("mnist_cnn.yaml").find("in a cycle") != std::string::npos);
 }
 
 }  // namespace

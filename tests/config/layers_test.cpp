@@ -101,14 +101,14 @@ TEST_CASE("a base that is not there, that is no file, or that names itself is to
   files.Add("circle.yaml", "base: base.yaml\n");
   files.Add("wrong.yaml", "version: 1\nbase: {a: b}\n");
   CHECK(files.Refused("none.yaml") ==
-        "none.yaml:2:7: error: there is no file 'bse.yaml'\n"
+        "none.yaml:2:7: error: the file 'bse.yaml' does not exist\n"
         "    2 | base: bse.yaml\n"
         "      |       ^^^^^^^^ did you mean 'base.yaml'?\n");
   CHECK(files.Refused("circle.yaml") ==
-        "base.yaml:2:7: error: circle.yaml is among its own bases\n"
+        "base.yaml:2:7: error: circle.yaml is a base of itself\n"
         "    2 | base: circle.yaml\n"
         "      |       ^^^^^^^^^^^\n"
-        "      = take one of the two out\n");
+        "      = remove `base` from one of the files\n");
   CHECK(files.Refused("wrong.yaml") ==
         "wrong.yaml:2:1: error: base: expected a file or a list of files\n"
         "    2 | base: {a: b}\n"

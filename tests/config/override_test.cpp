@@ -54,7 +54,7 @@ TEST_CASE("a VALUE that is missing is refused where it is no text") {
         "command line: error: 'batch=': the value is missing\n"
         "      | batch=\n"
         "      | ^^^^^^\n"
-        "      = KEY=null says null, ~KEY goes back to the default\n");
+        "      = KEY=null sets null, ~KEY restores the default\n");
   CHECK(Refused("optimizer= ") != "");
   CHECK(With({{"name="}}).rendered == "");
 }
@@ -119,25 +119,24 @@ TEST_CASE("the end of a key whose value is a parameter stands for the parameter"
 }
 
 TEST_CASE("a colon without a space behind it is told") {
-  CHECK(Refused("optimizer={type:Sgd}").find("= a space stands behind a colon: type: Sgd\n") !=
+  CHECK(Refused("optimizer={type:Sgd}").find("= put a space after the colon: type: Sgd\n") !=
         std::string::npos);
-  CHECK(
-      Refused("optimizer={type: Sgd, rate:3}").find("= a space stands behind a colon: rate: 3\n") !=
-      std::string::npos);
+  CHECK(Refused("optimizer={type: Sgd, rate:3}").find("= put a space after the colon: rate: 3\n") !=
+        std::string::npos);
   CHECK(Refused("optimizer={type: Sgd, a::: 3}").find("colon") == std::string::npos);
 }
 
 TEST_CASE("an ambiguous end lists what it could stand for") {
   CHECK(Refused("repeat=2") ==
-        "command line: error: 'repeat' stands for more than one key; write one of them\n"
+        "command line: error: 'repeat' matches more than one key\n"
         "      | repeat=2\n"
         "      | ^^^^^^\n"
-        "      = one of inputs.train.repeat, inputs.test.repeat\n");
+        "      = write one of inputs.train.repeat, inputs.test.repeat\n");
   CHECK(Refused("steps=2") ==
-        "command line: error: 'steps' stands for more than one key; write one of them\n"
+        "command line: error: 'steps' matches more than one key\n"
         "      | steps=2\n"
         "      | ^^^^^\n"
-        "      = one of optimizer.rate.steps, eval.steps\n");
+        "      = write one of optimizer.rate.steps, eval.steps\n");
 }
 
 TEST_CASE("an unknown key comes with the nearest one") {
@@ -173,15 +172,15 @@ TEST_CASE("a wrong VALUE is shown with its column") {
         "      | rates=1, 2\n"
         "      |       ^ did you mean '[1, 2]'?\n");
   CHECK(Refused("rates=[1") ==
-        "command line: error: the '[' before is not closed here\n"
+        "command line: error: expected ',' or ']' here to continue or close the '[' before\n"
         "      | rates=[1\n"
         "      |         ^\n"
-        "      = expected ',' or ']'; quote what holds '{', '[' or ','\n");
+        "      = quote a value that contains '{', '[' or ','\n");
   CHECK(Refused("batch") ==
         "command line: error: expected KEY=VALUE, found 'batch'\n"
         "      | batch\n"
         "      | ^^^^^\n"
-        "      = KEY+=ITEM adds to a list, ~KEY goes back to the default\n");
+        "      = KEY+=ITEM appends to a list, ~KEY restores the default\n");
   CHECK_FALSE(Refused("rates=]").empty());
   CHECK_FALSE(Refused("=3").empty());
   CHECK_FALSE(Refused(".=3").empty());
@@ -214,7 +213,7 @@ TEST_CASE("faults of the job come before the command line's") {
 TEST_CASE("KEY+=ITEM adds to the job's list, or to the default") {
   const Outcome outcome =
       With({{"rates+=1"}, {"rates+=2"}, {"files+=b"}, {"inputs.train.map+={op: scale, by: 2}"}});
-  CHECK(outcome.rendered.find("'files' stands for more than one key") != std::string::npos);
+  CHECK(outcome.rendered.find("'files' matches more than one key") != std::string::npos);
   const Outcome added = With({{"rates+=1"},
                               {"rates+=2"},
                               {"inputs.train.files+=b"},
@@ -224,7 +223,7 @@ TEST_CASE("KEY+=ITEM adds to the job's list, or to the default") {
   CHECK(added.job.inputs.at("train").files == std::vector<std::string>{"/jobs/a", "b"});
   CHECK(std::get<Scale>(added.job.inputs.at("train").map.at(2)).by == 2);
   CHECK(Refused("batch+=1") ==
-        "command line: error: 'batch' is no list\n"
+        "command line: error: 'batch' is not a list\n"
         "      | batch+=1\n"
         "      | ^^^^^\n"
         "      = batch=VALUE\n");

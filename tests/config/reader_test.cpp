@@ -98,7 +98,8 @@ TEST_CASE("integers") {
         "'9223372036854775808'\n");
   CHECK(FaultOf("batch: 1e30") == "batch: expected an integer, found '1e30'\n");
   CHECK(FaultOf("batch: 99999999999999999999") ==
-        "batch: expected an integer, found '99999999999999999999' (it does not fit 64 bits)\n");
+        "batch: expected an integer, found '99999999999999999999' (the number does not fit in 64 "
+        "bits)\n");
   CHECK(FaultOf("run: {keep: 256}") ==
         "run.keep: expected an integer from 0 to 255, found '256'\n");
   CHECK(FaultOf("run: {keep: -1}") == "run.keep: expected an integer from 0 to 255, found '-1'\n");
@@ -173,7 +174,7 @@ TEST_CASE("lists and sections") {
   CHECK(FaultOf("run: 3") == "run: expected a section of keys, found '3'\n");
   CHECK(FaultOf("run: null") == "run: expected a section of keys, found null\n");
   CHECK(FaultOf("params: [1]") ==
-        "params: expected a section of keys, found a list (write {} for an empty one)\n");
+        "params: expected a section of keys, found a list (write {} for an empty section)\n");
   // All keys of a section commented out.
   CHECK(JobOf("run:\nparams:").run == Run{});
 }
@@ -279,11 +280,11 @@ TEST_CASE("unknown variables are faults") {
   CHECK(FaultOf("params: {rate: 1}\nname: ${params.rat}") ==
         "name: unknown variable 'params.rat' (did you mean '${params.rate}'?)\n");
   CHECK(FaultOf("name: ${params.x}") == "name: unknown variable 'params.x' (add x to 'params:')\n");
-  CHECK(FaultOf("name: ${run}\nrun: {keep: 1}") == "name: 'run' is not a single value\n");
-  CHECK(FaultOf("name: \"${NOPE\"") == "name: '${' without its '}' (write $${ for a plain ${)\n");
+  CHECK(FaultOf("name: ${run}\nrun: {keep: 1}") == "name: 'run' is not a scalar\n");
+  CHECK(FaultOf("name: \"${NOPE\"") == "name: '${' lacks its '}' (write $${ for a literal ${)\n");
   CHECK(FaultOf("name: ${mode}\nmode: ${name}") ==
-        "name: its variables name each other in a circle\n"
-        "mode: its variables name each other in a circle\n");
+        "name: its variables refer to each other in a cycle\n"
+        "mode: its variables refer to each other in a cycle\n");
   CHECK(FaultOf("batch: \"${DATA}\"") ==
         "batch: expected an integer, found '/data', which ${DATA} stands for\n");
 }

@@ -8,7 +8,7 @@ namespace {
 TEST_CASE("a duplicate key is named with both its places, and the first value stays") {
   const Outcome outcome = ReadSample("version: 1\nrun: {keep: 3, keep: 4}\nversion: 2\n");
   CHECK(FaultLines(outcome) == "2:16 duplicate key 'keep'\n3:1 duplicate key 'version'\n");
-  CHECK(outcome.faults[0].hint == "it stands already at job.yaml:2:7");
+  CHECK(outcome.faults[0].hint == "the first one is at job.yaml:2:7");
   CHECK(outcome.job.run.keep == 3);
   CHECK(outcome.job.version == 1);
 }
@@ -45,7 +45,7 @@ TEST_CASE("of several merged sections the first wins, wherever the merge key sta
 
 TEST_CASE("a merge key takes sections only, and stands once") {
   CHECK(FaultLines(ReadSample("version: 1\n<<: 3\n")) ==
-        "2:1 '<<' merges sections: it takes an alias of one, or a list of those\n");
+        "2:1 '<<' merges sections: expected an alias of a section, or a list of such aliases\n");
   CHECK(FaultLines(ReadSample("version: 1\nrun:\n  <<: {keep: 1}\n  <<: {keep: 2}\n")) ==
         "4:3 duplicate key '<<'\n");
 }
@@ -70,11 +70,12 @@ TEST_CASE("x- keys at the top level are a home for anchors, and unknown elsewher
 TEST_CASE("what YAML does not allow is a fault with its place") {
   const auto faults = [](std::string_view text) { return FaultLines(ReadSample(text)); };
   CHECK(faults("version: 1\nrun:\n\tkeep: 3\n") == "3:1 a tab cannot indent YAML\n");
-  CHECK(faults("version: 1\nname: a: b\n") == "2:8 a ':' cannot stand here\n");
-  CHECK(faults("version: 1\nrates: [1, 2\nname: x\n") == "3:5 the '[' before is not closed here\n");
-  CHECK(faults("version: 1\nname: \"abc\n") == "2:7 the quotes that open here never close\n");
-  CHECK(faults("version: 1\nname: 'it''s\n") == "2:7 the quotes that open here never close\n");
-  CHECK(faults("version: 1\nrates: *nope\n") == "2:8 no anchor of this name stands above\n");
+  CHECK(faults("version: 1\nname: a: b\n") == "2:8 a ':' is not allowed here\n");
+  CHECK(faults("version: 1\nrates: [1, 2\nname: x\n") ==
+        "3:5 expected ',' or ']' here to continue or close the '[' before\n");
+  CHECK(faults("version: 1\nname: \"abc\n") == "2:7 the closing quote is missing\n");
+  CHECK(faults("version: 1\nname: 'it''s\n") == "2:7 the closing quote is missing\n");
+  CHECK(faults("version: 1\nrates: *nope\n") == "2:8 no anchor of this name is defined above\n");
   CHECK(faults("version: 1\nname: @x\n") == "2:7 unexpected character\n");
 }
 
@@ -90,8 +91,9 @@ TEST_CASE("what YAML allows and a job does not is a fault with its place") {
 }
 
 TEST_CASE("a root that is not a section, and an empty file") {
-  CHECK(FaultLines(ReadSample("- 1\n")) == "1:1 a job is a section of keys, found a list\n");
-  CHECK(FaultLines(ReadSample("hello\n")) == "1:1 a job is a section of keys, found 'hello'\n");
+  CHECK(FaultLines(ReadSample("- 1\n")) == "1:1 expected a job, a section of keys; found a list\n");
+  CHECK(FaultLines(ReadSample("hello\n")) ==
+        "1:1 expected a job, a section of keys; found 'hello'\n");
   CHECK(FaultLines(ReadSample("")) == "1:1 missing key 'version' at the top level\n");
   CHECK(FaultLines(ReadSample("# only this\n")) == "1:1 missing key 'version' at the top level\n");
 }

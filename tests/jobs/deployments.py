@@ -242,8 +242,8 @@ def check_units(program):
 def check_refused(program):
     for words, message in (
         (("--kind", "slurm", "--processes", "3"), "4 replicas do not divide evenly"),
-        (("--kind", "tfjob"), "--kind tfjob is for 2 processes or more"),
-        (("--kind", "slurm", "mode=evaluate"), "mode is evaluate: deployments train"),
+        (("--kind", "tfjob"), "--kind tfjob needs at least 2 processes"),
+        (("--kind", "slurm", "mode=evaluate"), "mode is evaluate, but a deployment trains"),
         (("--kind", "slurm", "~run_config.model_dir"), "the job has no model_dir"),
         (("--kind", "slurm", "--name", "A B"), "--name 'A B': expected a letter"),
         (("--kind", "slurm", "--image", "a b"), "--image 'a b': expected letters"),

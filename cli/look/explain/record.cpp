@@ -49,8 +49,8 @@ Target TargetOf(const PredictionRow& row) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : row.values) keys.push_back(key);
   throw Error(
-      Code::kUsage, "--record: the model predicts nothing that can be explained",
-      fmt::format("it looks for probabilities or predictions; there are: {}", Join(keys, ", ")));
+      Code::kUsage, "--record: the model has no prediction that can be explained",
+      fmt::format("expected probabilities or predictions; the model has: {}", Join(keys, ", ")));
 }
 
 std::string TextOf(const Tensor& value) {
@@ -71,9 +71,9 @@ RecordReport ExplainRecord(Estimator& estimator, const RecordRequest& request,
   const int64_t count = rows.count();
   if (request.record >= count) {
     throw Error(Code::kUsage,
-                fmt::format("--record {}: {} has records 0 to {} here", request.record,
-                            request.label, count - 1),
-                "--rows N reads more of them");
+                fmt::format("--record {}: explain has read only these records of {}: 0 to {}",
+                            request.record, request.label, count - 1),
+                "--rows N reads more records");
   }
   const int64_t samples = std::min(request.samples, count);
   std::vector<MixedRow> mixed = {{.row = request.record, .feature = {}, .from = 0}};
@@ -99,7 +99,8 @@ RecordReport ExplainRecord(Estimator& estimator, const RecordRequest& request,
   });
   const size_t expected = 1 + rows.spec.features.size() * static_cast<size_t>(samples);
   if (values.size() != expected) {
-    throw Error(Code::kInterrupted, "explain was stopped", "nothing was kept of it; run it again");
+    throw Error(Code::kInterrupted, "explain was stopped",
+                "run it again: it keeps no intermediate results");
   }
   RecordReport report{.prediction = target->name, .value = values[0], .features = {}};
   for (size_t feature = 0; feature < rows.spec.features.size(); ++feature) {

@@ -71,9 +71,9 @@ std::string KeyOf(const BundleReader& reader, const std::string& name) {
         "name one of their keys: " + Join(keys, ", "));
   }
   const std::optional<std::string> near = Nearest(name, known);
-  throw Error(Code::kCheckpoint, fmt::format("{}: has no \"{}\"", reader.prefix(), name),
-              near ? fmt::format("did you mean \"{}\"?", *near)
-                   : "without --value its variables are listed");
+  throw Error(
+      Code::kCheckpoint, fmt::format("{}: has no \"{}\"", reader.prefix(), name),
+      near ? fmt::format("did you mean \"{}\"?", *near) : "omit --value to list its variables");
 }
 
 // One variable's value alone; of several each behind its name.
@@ -215,7 +215,7 @@ void PrintIncrement(const Increment& increment) {
   for (const std::string& table : increment.Tables()) {
     rows += static_cast<int64_t>(increment.ChangedRows(table).size());
   }
-  fmt::print("incremental: {} rows of {} tables, changed since {}, beside which it is read\n",
+  fmt::print("incremental: {} rows of {} tables, changed since its base checkpoint {}\n",
              WithCommas(rows), increment.Tables().size(), BaseName(increment.base().prefix));
 }
 

@@ -99,7 +99,7 @@ void PrintDifference(const Difference& difference, const std::string& first,
     fmt::print("the same bits in all {} tensors\n", WithCommas(difference.same));
     return;
   }
-  fmt::print("{} tensors of the same bits, {} differ\n", WithCommas(difference.same),
+  fmt::print("{} tensors have the same bits, {} differ\n", WithCommas(difference.same),
              WithCommas(static_cast<int64_t>(difference.differ.size())));
   if (!difference.differ.empty()) {
     std::vector<std::vector<std::string>> rows = {

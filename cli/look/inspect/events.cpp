@@ -65,7 +65,7 @@ int ShowEvents(const Invocation& invocation, const std::vector<std::string>& fil
                last[1].is_null() ? type : last[1].dump(), last[0].dump(), rows.front()[0].dump());
   }
   for (const Json& damage : events.damaged) {
-    fmt::print("{}; what follows is not read\n", damage.get<std::string>());
+    fmt::print("{}; the rest of the file was not read\n", damage.get<std::string>());
   }
   return 0;
 }

@@ -136,7 +136,7 @@ void PrintFolder(const FolderReport& report, const std::string& path) {
     fmt::print("  {:<20} {:>9}\n", name.empty() ? "(in no folder)" : name, WithCommas(count));
   }
   for (size_t i = 0; i < std::min(report.misnamed.size(), kShownDamaged); ++i) {
-    fmt::print("  {}: is not what its name says\n", report.misnamed[i]);
+    fmt::print("  {}: its format is not what its name says\n", report.misnamed[i]);
   }
   for (size_t i = 0; i < std::min(report.damaged.size(), kShownDamaged); ++i) {
     fmt::print("  {}: {}\n", report.damaged[i].file, report.damaged[i].why);

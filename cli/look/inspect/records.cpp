@@ -163,7 +163,7 @@ void PrintText(const std::string& path, Compression compression, const RecordChe
       compression == Compression::kNone ? "" : fmt::format(", {}", NameOf(compression));
   fmt::print("TFRecord {}: {} records, {} bytes{}, {}\n", path, WithCommas(check.records),
              WithCommas(static_cast<int64_t>(check.bytes)), kind,
-             check.damaged.empty() ? "every checksum right"
+             check.damaged.empty() ? "all checksums correct"
                                    : fmt::format("{} damaged", check.damaged.size()));
   for (const DamagedRecord& damaged : check.damaged) {
     fmt::print("  record {} at byte {} {}\n", damaged.index, damaged.offset, damaged.why);

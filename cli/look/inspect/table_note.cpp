@@ -65,8 +65,8 @@ std::optional<SeenNote> NoteOfSeen(const std::string& name, const Tensor& tensor
 }
 
 std::string TextOf(const SeenNote& note) {
-  return fmt::format("{} rows seen, {} of them trained, the last at step {}", WithCommas(note.rows),
-                     WithCommas(note.trained), WithCommas(note.last_step));
+  return fmt::format("{} rows used, {} of them trained, last used at step {}",
+                     WithCommas(note.rows), WithCommas(note.trained), WithCommas(note.last_step));
 }
 
 Json JsonOf(const SeenNote& note) {

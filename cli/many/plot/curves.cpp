@@ -49,8 +49,7 @@ double SecondsAt(const std::map<int64_t, double>& seconds, int64_t step) {
 
 Run ReadRun(const std::string& path, bool over_time) {
   if (!RunFolder::ExistsIn(path)) {
-    throw Error(Code::kUsage, fmt::format("{}: there is no run here", path),
-                "name the model_dir of a run");
+    throw Error(Code::kUsage, fmt::format("{}: is not a run", path), "name the model_dir of a run");
   }
   return {path, ReadRunSeries(path), over_time ? SecondsOf(path) : std::map<int64_t, double>()};
 }
@@ -135,8 +134,8 @@ Panel PanelOf(const std::vector<Run>& runs, const std::string& metric, bool is_a
   }
   if (panel.curves.empty()) {
     const std::vector<std::string> names = NamesIn(runs);
-    throw Error(Code::kUsage, fmt::format("--metric {}: no run has it", metric),
-                names.empty() ? "there are no metrics yet" : "there are: " + Join(names, ", "));
+    throw Error(Code::kUsage, fmt::format("--metric {}: no run has this metric", metric),
+                names.empty() ? "the runs have no metrics yet" : "metrics: " + Join(names, ", "));
   }
   panel.x = MakeAxis(xs, false, kTicks);
   panel.y = MakeAxis(ys, request.log_y, kTicks);
@@ -157,7 +156,7 @@ std::vector<Panel> MakePanels(const PlotRequest& request) {
       is_asked_for ? request.metrics : UsualMetrics(runs, request.together);
   if (metrics.empty()) {
     throw Error(Code::kUsage, "no run has logged a loss yet",
-                "run_config.log_step_count_steps says how often it is");
+                "run_config.log_step_count_steps sets how often the loss is logged");
   }
   std::vector<Panel> panels;
   for (const std::string& metric : metrics) {

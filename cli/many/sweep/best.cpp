@@ -66,7 +66,7 @@ MetricOrder ChosenOrder(const MetricOrder& recorded, const std::optional<std::st
     const std::optional<std::string> known = ModeByName(*metric);
     if (!known && !mode) {
       throw Error(Code::kUsage,
-                  fmt::format("--metric {}: is the smaller or the larger better?", *metric),
+                  fmt::format("--metric {}: unknown whether smaller or larger is better", *metric),
                   "--mode min, or --mode max");
     }
     order = {*metric, known.value_or("min")};

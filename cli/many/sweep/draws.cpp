@@ -23,7 +23,7 @@ constexpr double kMostWhole = 9007199254740992.0;
 
 [[noreturn]] void Refuse(std::string_view text, const std::string& why) {
   throw Error(Code::kUsage, CutMessage(fmt::format("--random {}: {}", text, why)),
-              fmt::format("KEY={}; in a shell in quotes, or as KEY=uniform:a,b", kForms));
+              fmt::format("KEY={}; in a shell quote it, or write KEY=uniform:a,b", kForms));
 }
 
 bool IsWhole(double value) { return std::floor(value) == value && std::abs(value) <= kMostWhole; }
@@ -31,9 +31,9 @@ bool IsWhole(double value) { return std::floor(value) == value && std::abs(value
 void CheckNumbers(const Distribution& d, std::string_view text) {
   const double a = d.numbers[0];
   const double b = d.numbers[1];
-  if (!std::isfinite(a) || !std::isfinite(b)) Refuse(text, "its numbers are not all finite");
+  if (!std::isfinite(a) || !std::isfinite(b)) Refuse(text, "its numbers must be finite");
   if (d.name == "normal") {
-    if (b < 0) Refuse(text, fmt::format("a standard deviation of {}", NumberText(b)));
+    if (b < 0) Refuse(text, fmt::format("the standard deviation {} is negative", NumberText(b)));
     // No number that is drawn is ten deviations away.
     if (!std::isfinite(std::abs(a) + 10 * b)) Refuse(text, "its numbers are too large");
     return;
@@ -41,10 +41,10 @@ void CheckNumbers(const Distribution& d, std::string_view text) {
   if (!std::isfinite(b - a)) Refuse(text, "its numbers are too far apart");
   if (a > b) Refuse(text, fmt::format("{} is larger than {}", d.values[0], d.values[1]));
   if (d.name == "loguniform" && a <= 0) {
-    Refuse(text, fmt::format("there is no logarithm of {}", d.values[0]));
+    Refuse(text, fmt::format("{} has no logarithm", d.values[0]));
   }
   if (d.name == "randint" && !(IsWhole(a) && IsWhole(b))) {
-    Refuse(text, "randint takes whole numbers");
+    Refuse(text, "randint takes integers");
   }
 }
 
@@ -83,11 +83,11 @@ Distribution ParseDistribution(std::string_view text) {
   const std::vector<std::string> names = {"uniform", "loguniform", "randint", "normal", "choice"};
   if (std::find(names.begin(), names.end(), d.name) == names.end()) {
     const auto near = Nearest(d.name, names);
-    Refuse(text, fmt::format("there is no distribution '{}'", d.name) +
+    Refuse(text, fmt::format("unknown distribution '{}'", d.name) +
                      (near ? fmt::format("; did you mean {}?", *near) : ""));
   }
   if (d.name == "choice") {
-    if (d.values.empty()) Refuse(text, "choice takes values");
+    if (d.values.empty()) Refuse(text, "choice needs at least one value");
     return d;
   }
   if (d.values.size() != 2) {
@@ -95,7 +95,7 @@ Distribution ParseDistribution(std::string_view text) {
   }
   for (const std::string& value : d.values) {
     const std::optional<double> number = config::ParseNumber(value);
-    if (!number) Refuse(text, fmt::format("'{}' is no number", value));
+    if (!number) Refuse(text, fmt::format("'{}' is not a number", value));
     d.numbers.push_back(*number);
   }
   CheckNumbers(d, text);

@@ -62,7 +62,7 @@ SweepRecord RecordOf(const Json& json) {
 Json ReadJson(const std::string& path) {
   Json json = Json::parse(ReadFile(path), nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.value("schema", "") == kSchema) return json;
-  throw Error(Code::kData, fmt::format("{}: is no sweep of this version", path),
+  throw Error(Code::kData, fmt::format("{}: is not a sweep of this version", path),
               "name another folder: --out DIR");
 }
 
@@ -74,7 +74,7 @@ std::vector<std::string> Differences(const Json& there, const Json& here) {
     if (there.at(key) == here.at(key)) continue;
     differences.push_back(
         key == std::string_view("job_crc32c")
-            ? "the job file has changed, or a set file"
+            ? "the job file or a set file has changed"
             : fmt::format("{}: {} there, {} here", key, there.at(key).dump(), here.at(key).dump()));
   }
   const Json& old_trials = there.at("trials");
@@ -119,14 +119,14 @@ void SweepFolder::Claim(const SweepRecord& record) const {
 SweepRecord SweepFolder::Read() const {
   if (!FileExists(RecordPath())) {
     throw Error(Code::kUsage,
-                fmt::format("{}: there is no sweep here ({} is missing)", path_, RecordPath()),
+                fmt::format("{}: is not a sweep ({} is missing)", path_, RecordPath()),
                 "tpuest sweep job.yaml --grid KEY=V1,V2 --out " + path_);
   }
   const Json json = ReadJson(RecordPath());
   try {
     return RecordOf(json);
   } catch (const Json::exception& error) {
-    throw Error(Code::kData, fmt::format("{}: is no whole sweep ({})", RecordPath(), error.what()));
+    throw Error(Code::kData, fmt::format("{}: is damaged ({})", RecordPath(), error.what()));
   }
 }
 
@@ -134,7 +134,7 @@ std::unique_ptr<FileLock> SweepFolder::Lock() const {
   std::unique_ptr<FileLock> lock = FileLock::TryAcquire(JoinPath(path_, "sweep.lock"));
   if (lock != nullptr) return lock;
   throw Error(Code::kUsage, fmt::format("{}: another process runs this sweep", path_),
-              "'tpuest sweep status " + path_ + "' says how far it is");
+              "'tpuest sweep status " + path_ + "' shows its progress");
 }
 
 std::string SweepFolder::RunOf(const Trial& trial) const { return JoinPath(path_, trial.name); }

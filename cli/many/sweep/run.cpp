@@ -31,7 +31,7 @@ PoolTasks::Next SweepRun::Next(const Trial& trial) {
   const TrialStatus status = folder_.StatusOf(trial, record_.overrides);
   if (status.status == "running") {
     const bool is_news = told_.insert(trial.name).second;
-    if (is_news) log().Info("{} is run by another process: it is waited for", trial.name);
+    if (is_news) log().Info("{} is run by another process: waiting for it", trial.name);
     return PoolTasks::Next::kWait;
   }
   if (!status.done()) return PoolTasks::Next::kStart;
@@ -51,7 +51,7 @@ ChildProcess SweepRun::Start(const Trial& trial) {
                                     .supervised = true});
   } catch (const Error& error) {
     if (error.code() != Code::kResource) throw;
-    throw Error(error.code(), error.message(), "--jobs N asks for fewer");
+    throw Error(error.code(), error.message(), "--jobs N runs fewer trials at a time");
   }
 }
 

@@ -28,11 +28,11 @@ Grid ParseGrid(const std::string& text) {
   std::set<std::string> seen;
   for (const std::string& value : grid.values) {
     if (value.empty()) {
-      throw Error(Code::kUsage, fmt::format("--grid {}: one of its values is empty", text),
-                  "an empty text is written \"\"");
+      throw Error(Code::kUsage, fmt::format("--grid {}: a value is empty", text),
+                  "write an empty text as \"\"");
     }
     if (!seen.insert(value).second) {
-      throw Error(Code::kUsage, fmt::format("--grid {}: {} stands there twice", text, value));
+      throw Error(Code::kUsage, fmt::format("--grid {}: {} appears twice", text, value));
     }
   }
   if (grid.values.empty()) {
@@ -70,15 +70,15 @@ int64_t CountTrials(const std::vector<Grid>& grids, int64_t draws) {
 
 void CheckSpace(const SweepSpace& space) {
   if (space.grid.empty() && space.random.empty()) {
-    throw Error(Code::kUsage, "the sweep has no key to try values of",
+    throw Error(Code::kUsage, "the sweep has no key to vary",
                 "--grid learning_rate=0.1,0.01, or --random 'learning_rate=loguniform(1e-4,1e-1)' "
                 "--trials 8");
   }
   if (space.random.empty() == space.draws.has_value()) {
     throw Error(Code::kUsage,
-                space.draws ? "--trials says how often to draw, and there is no --random"
-                            : "--random needs to know how often to draw",
-                space.draws ? "leave it out: a grid has a trial for each value" : "--trials 8");
+                space.draws ? "--trials sets the number of random draws, but --random is missing"
+                            : "--random needs a number of trials",
+                space.draws ? "omit it: a grid has one trial per value" : "--trials 8");
   }
 }
 

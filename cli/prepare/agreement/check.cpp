@@ -28,15 +28,15 @@ constexpr uint64_t kSeed = 1;
 
 [[noreturn]] void Stop(const std::string& why) { throw Error(Code::kData, why); }
 
-// The tensor of the graph that a feature comes out of, and how.
+// The tensor of the graph that gives a feature, and its form.
 struct FedFeature {
   std::string tensor;  // "IteratorGetNext:2", or "DeserializeSparse" for a sparse one
   bool is_sparse = false;
   int64_t dtype = 0;  // TensorFlow's number
-  Shape shape;        // with the batch; of a dense one
+  Shape shape;        // with the batch; only for dense features
 };
 
-// The one node that gives the input, and what the graph says of its outputs.
+// The single node that gives the input, and its outputs by the graph.
 struct InputNode {
   const SeenNode* node = nullptr;
   std::vector<int64_t> dtypes;
@@ -55,7 +55,7 @@ InputNode FindInput(const SeenGraph& graph) {
     if (shapes != node.shapes.end()) input.shapes = shapes->second;
   }
   if (input.node == nullptr) Stop("the graph has no iterator");
-  if (input.dtypes.empty()) Stop("the types of the iterator's tensors are not in the graph");
+  if (input.dtypes.empty()) Stop("the graph does not give the types of the iterator's tensors");
   input.shapes.resize(input.dtypes.size(), Shape::UnknownRank());
   return input;
 }
@@ -64,7 +64,7 @@ std::string TensorOf(const SeenNode& node, size_t output) {
   return fmt::format("{}:{}", node.name, output);
 }
 
-// The output of the iterator that each feature is.
+// Returns the output of the iterator for each feature.
 std::map<std::string, size_t> OutputsOf(const SeenGraph& graph, const InputNode& input,
                                         const std::set<std::string>& features) {
   std::map<std::string, size_t> outputs;
@@ -75,7 +75,7 @@ std::map<std::string, size_t> OutputsOf(const SeenGraph& graph, const InputNode&
   if (outputs.size() == features.size()) return outputs;
   outputs.clear();
   const auto order = FeatureOutputs(graph, input.dtypes.size(), features);
-  if (!order) Stop("which tensor of the input is which feature is not known");
+  if (!order) Stop("the features of the iterator's tensors are unknown");
   for (const auto& [output, name] : *order) outputs[name] = output;
   return outputs;
 }
@@ -91,7 +91,7 @@ class Checker {
         input_(FindInput(args.graph)) {}
 
   PredictionCheck Run() {
-    if (args_.model.logits.empty()) Stop("what the loss compares is not known");
+    if (args_.model.logits.empty()) Stop("the logits that the loss uses are unknown");
     FindFeeds();
     BuildJobsModel();
     StepPrograms programs({*backend_, *backend_}, variables_,
@@ -120,13 +120,13 @@ class Checker {
   void FindFeeds() {
     const std::optional<StreamSpec> spec = data::KnownSpec(
         args_.job.input_fns.at(args_.job.train_spec->input_fn), args_.job.train_spec->input_fn);
-    if (!spec) Stop("the features are known from the data alone");
+    if (!spec) Stop("the features are unknown without the data");
     spec_ = *spec;
     std::map<std::string, size_t> outputs;
     if (args_.model.input) {
       if (spec_.features.size() != 1) Stop("the job has several features");
       const SeenNode* const node = args_.graph.Find(args_.model.input->tensor);
-      if (node != input_.node) Stop("the model's input is no tensor of the iterator");
+      if (node != input_.node) Stop("the model's input is not a tensor of the iterator");
       outputs[spec_.features[0].name] = OutputOf(args_.model.input->tensor);
     } else {
       std::set<std::string> read;
@@ -138,8 +138,8 @@ class Checker {
     for (const auto& [name, output] : outputs) feeds_[name] = FeedOf(output);
   }
 
-  // Weights are a tensor of the iterator beside the features. Which one is known by its readers
-  // where its name is not.
+  // Weights are a tensor of the iterator besides the features. If its name is unknown, its readers
+  // identify it.
   [[nodiscard]] std::map<std::string, size_t> WithoutWeight(const std::set<std::string>& read) {
     if (!args_.model.weight_output) return OutputsOf(args_.graph, input_, read);
     std::map<std::string, size_t> outputs;
@@ -168,7 +168,7 @@ class Checker {
       return feed;
     }
     if (!feed.shape.known_rank()) return feed;
-    if (feed.shape.rank() == 0) Stop("a feature is no batch");
+    if (feed.shape.rank() == 0) Stop("a feature has no batch dimension");
     if (feed.shape.dim(0) > 0) batch_ = feed.shape.dim(0);
     return feed;
   }
@@ -201,7 +201,7 @@ class Checker {
     return values;
   }
 
-  // The shape of an example: the graph's, or else the job's.
+  // Returns the shape of an example: the graph's, otherwise the job's.
   [[nodiscard]] std::vector<int64_t> ShapeOf(const std::string& name) const {
     const Shape& batch = feeds_.at(name).shape;
     std::vector<int64_t> shape;
@@ -236,7 +236,7 @@ class Checker {
     return fed;
   }
 
-  // The features as the job's map leaves them: those of a model of layers are scaled.
+  // Returns the features after the job's map, which scales those of a model of layers.
   [[nodiscard]] Batch BatchOf(const Rows& values) const {
     Batch batch;
     for (const TensorSpec& spec : spec_.features) {
@@ -257,7 +257,7 @@ class Checker {
     return batch;
   }
 
-  // A feature that no prediction reads: weights of examples.
+  // Returns a feature that predictions do not read: weights of examples.
   [[nodiscard]] static Tensor Unread(const TensorSpec& spec, const Rows& values) {
     std::vector<int64_t> shape = {values.begin()->second.values.shape().dim(0)};
     for (const int64_t dim : spec.shape.dims()) shape.push_back(dim < 0 ? 1 : dim);

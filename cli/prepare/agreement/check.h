@@ -14,12 +14,13 @@
 namespace tpuest::cli {
 
 struct PredictionCheck {
-  int64_t rows = 0;       // that were compared; 0: none, see `obstacle`
-  std::string obstacle;   // the reason why none were
-  double difference = 0;  // the largest, absolute or of the largest prediction where it is above 1
-  std::string place;      // where it is: "row 12, logits[0]: 0.5 in the graph, 0.75 in the job"
+  int64_t rows = 0;      // compared rows; 0: none, see `obstacle`
+  std::string obstacle;  // why no rows were compared
+  double difference =
+      0;  // the largest difference, relative to the largest prediction if that is above 1
+  std::string place;  // where it is: "row 12, logits[0]: 0.5 in the graph, 0.75 in the job"
 
-  // False where the job's model predicts something else than the graph.
+  // False if the job's model and the graph give different predictions.
   [[nodiscard]] bool agrees() const;
 };
 

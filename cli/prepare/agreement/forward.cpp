@@ -21,7 +21,7 @@ std::string Indexed(const std::string& tensor) {
 }
 
 [[noreturn]] void Unknown(const SeenNode& node) {
-  throw Error(Code::kData, fmt::format("op {} is not known (\"{}\")", node.op, node.name));
+  throw Error(Code::kData, fmt::format("op {} is not supported (\"{}\")", node.op, node.name));
 }
 
 bool PassesOn(const SeenNode& node) {
@@ -36,7 +36,7 @@ bool IsRandom(const SeenNode& node) {
          node.op == "Multinomial";
 }
 
-// The lines of a vocabulary's file.
+// Returns the lines of a vocabulary file.
 Tensor WordsOf(const std::string& path, int64_t most) {
   std::vector<std::string> words = Split(ReadFile(path), '\n');
   if (!words.empty() && words.back().empty()) words.pop_back();
@@ -48,7 +48,8 @@ Tensor WordsOf(const std::string& path, int64_t most) {
   return Tensor::Strings(Shape({static_cast<int64_t>(words.size())}), words);
 }
 
-// The places of `keys` among `words`, both string or int64; `otherwise` for a key that is no word.
+// Returns the positions of `keys` among `words`, both string or int64; `otherwise` for an unknown
+// key.
 Tensor LookUp(const Tensor& words, const Tensor& places, const Tensor& keys,
               const Tensor& otherwise) {
   const auto text = [](const Tensor& tensor, int64_t i) {
@@ -172,7 +173,7 @@ StoredForward::Tensors StoredForward::RunOp(std::string_view op, const Tensors& 
 StoredForward::Tensors StoredForward::RunNode(Graph& graph, Node& added, const Tensors& inputs) {
   const BoundOp bound =
       added.op().bind != nullptr ? added.op().bind(added) : BoundOp{added.type(), added.attrs()};
-  // A node that is sized by its inputs' values runs itself: they are constants.
+  // A node whose output size depends on input values runs by itself, with constants as inputs.
   const bool is_ready =
       bound.op == added.type() || !bound.sized_by_values.empty() || !bound.sizing_inputs.empty();
   Node& ready = is_ready ? added : *graph.AddNode(bound.op, added.inputs(), bound.attrs, "bound");
@@ -202,7 +203,7 @@ StoredForward::Table StoredForward::TableAt(const SeenNode& node) {
   if (!is_plain || file.elements() != 1) Unknown(fill);
   const std::string path(file.strings()[0]);
   if (!FileExists(path)) {
-    throw Error(Code::kData, fmt::format("the vocabulary file {} is not there", path));
+    throw Error(Code::kData, fmt::format("the vocabulary file {} does not exist", path));
   }
   const Tensor words = WordsOf(path, number("vocab_size"));
   return {words, Counted(words.elements())};
@@ -271,7 +272,7 @@ Tensor StoredForward::PartOf(const std::string& name) const {
 }
 
 Tensor StoredForward::AverageOf(const SeenNode& node, const std::string& what) const {
-  // The layer's variables may stand beside its gamma or beta, or below a scope of the node.
+  // The layer's variables may be beside its gamma or beta, or below a scope of the node.
   for (const size_t input : {1, 2}) {
     const auto beside =
         node.op.starts_with("FusedBatchNorm") ? VariableAt(graph_, node, input) : std::nullopt;

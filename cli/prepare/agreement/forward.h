@@ -1,5 +1,5 @@
 #pragma once
-// Runs the stored graph of an old Estimator forwards, in inference mode, one node after another.
+// Runs the forward pass of an old Estimator's stored graph in inference mode, node by node.
 
 #include <map>
 #include <set>
@@ -17,13 +17,13 @@ namespace tpuest::cli {
 
 class StoredForward {
  public:
-  // The arguments outlive it. Variables have the values of the checkpoint.
+  // The arguments must outlive it. Variables have the values of the checkpoint.
   StoredForward(const SeenGraph& graph, const StoredNodes& nodes, const BundleReader& variables,
                 const OpRegistry& registry);
 
-  // The value of a tensor ("logits/BiasAdd:0") where `fed` stands in for others, by "node:0".
-  // Dropout hands on its input, and batch normalization takes its moving averages. Error kData that
-  // begins with "op X is not known" for a node that cannot run here.
+  // Returns the value of a tensor ("logits/BiasAdd:0"), given the values `fed` of other tensors, by
+  // "node:0". Dropout passes its input through, and batch normalization uses its moving averages.
+  // Error kData that begins with "op X is not supported" for a node that cannot run here.
   [[nodiscard]] Tensor Run(const std::string& tensor, const std::map<std::string, Tensor>& fed);
 
  private:
@@ -40,23 +40,24 @@ class StoredForward {
     Tensor words;
     Tensor places;
   };
-  // The table that a node looks at.
+  // Returns the lookup table that a node uses.
   [[nodiscard]] Table TableAt(const SeenNode& node);
   [[nodiscard]] Tensor LookUpAt(const SeenNode& node);
   [[nodiscard]] Tensor Normalized(const SeenNode& node);
   [[nodiscard]] Tensor VariableOf(const SeenNode& handle) const;
-  // The slice that a partitioned variable's part ("w/part_1") has of the whole.
+  // Returns the slice of a partitioned variable for one of its parts ("w/part_1").
   [[nodiscard]] Tensor PartOf(const std::string& name) const;
-  // A moving average of the layer that this node is of, the "moving_mean"; invalid if it has none.
+  // Returns a moving average of the node's layer, such as "moving_mean"; invalid if it has none.
   [[nodiscard]] Tensor AverageOf(const SeenNode& node, const std::string& what) const;
 
   const SeenGraph& graph_;
   const StoredNodes& nodes_;
   const BundleReader& variables_;
   const OpRegistry& registry_;
-  std::map<std::string, const SeenNode*> fills_;  // what fills each table, by the table's name
-  std::map<std::string, Tensor> known_;           // by "node:0"
-  std::set<std::string> open_;                    // nodes that are computed now
+  std::map<std::string, const SeenNode*>
+      fills_;                            // the node that fills each table, by the table's name
+  std::map<std::string, Tensor> known_;  // by "node:0"
+  std::set<std::string> open_;           // nodes being computed
 };
 
 }  // namespace tpuest::cli

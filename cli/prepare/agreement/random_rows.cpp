@@ -24,11 +24,12 @@ DType DTypeOf(int64_t number) {
     case DType::kString:
       return dtype;
     default:
-      throw Error(Code::kData, fmt::format("a feature is of TensorFlow's type {}", number));
+      throw Error(Code::kData,
+                  fmt::format("a feature has the unsupported TensorFlow type {}", number));
   }
 }
 
-// Random numbers of a feature's element.
+// Draws random numbers for one element of a feature.
 class Draw {
  public:
   Draw(uint64_t seed, const std::string& name, uint64_t element)
@@ -43,7 +44,7 @@ class Draw {
   std::array<uint32_t, 4> words_;
 };
 
-// A word of the column, none, or one that it may not know.
+// Returns a word of the column, the empty string, or a word that it may not know.
 std::string Word(const Draw& draw, const MigratedFeature& feature, bool may_be_absent) {
   if (may_be_absent && draw.uniform(0) < 0.1) return "";
   if (!feature.words.empty() && draw.uniform(0) < 0.8) {
@@ -64,8 +65,8 @@ int64_t Whole(const Draw& draw, const MigratedFeature& feature, bool may_be_abse
   return draw.below(2, 100);
 }
 
-// A boundary of a bucket, a number beside one, or one of a normal distribution's kind: mostly
-// positive, since what is counted or measured is.
+// Returns a boundary of a bucket, a number next to one, or a normally distributed number: mostly
+// positive, as counts and measurements are.
 double Real(const Draw& draw, const MigratedFeature& feature) {
   const double sum = draw.uniform(1) + draw.uniform(2) + draw.uniform(3) - 1.5;
   if (!feature.numbers.empty() && draw.uniform(0) < 0.6) {
@@ -101,7 +102,7 @@ Tensor Values(uint64_t seed, const std::string& name, int64_t number, const Shap
   return dtype == DType::kInt64 ? values : values.Cast(dtype);
 }
 
-// The elements of a tensor at these places, in one row.
+// Returns the elements of a tensor at these positions, in one row.
 Tensor ElementsAt(const Tensor& tensor, const std::vector<int64_t>& places) {
   const Shape shape({static_cast<int64_t>(places.size())});
   if (tensor.dtype() == DType::kString) {

@@ -1,5 +1,5 @@
 #pragma once
-// Random rows of features, with the values that feature columns tell apart.
+// Random rows of features, with values that feature columns treat differently.
 
 #include <cstdint>
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace tpuest::cli {
 
-// A feature of a batch. Of lists of any length `values` is [rows, longest] and `lengths` says how
-// many values of each row are there; the rest is 0, -1 or "".
+// A feature of a batch. For lists of variable length, `values` is [rows, longest] and `lengths` has
+// the number of values per row; the others are 0, -1 or "".
 struct RandomFeature {
   Tensor values;
-  std::vector<int64_t> lengths;  // empty: every value is there
+  std::vector<int64_t> lengths;  // empty if every value is present
 };
 
 struct SparseRows {
@@ -28,11 +28,12 @@ class RandomRows {
  public:
   RandomRows(uint64_t seed, int64_t rows) : seed_(seed), rows_(rows) {}
 
-  // `dtype` is TensorFlow's number. Error kData for one that features do not have.
+  // `dtype` is TensorFlow's number. Error kData for a type that features cannot have.
   [[nodiscard]] RandomFeature Dense(const std::string& name, int64_t dtype,
                                     const std::vector<int64_t>& shape,
                                     const MigratedFeature& feature) const;
-  // Lists of 0 to 3 values, in a row as many for each feature: some are weights of others.
+  // Returns lists of 0 to 3 values, equally many in each feature of a row, because some features
+  // are weights of others.
   [[nodiscard]] RandomFeature List(const std::string& name, int64_t dtype,
                                    const MigratedFeature& feature) const;
 
@@ -42,7 +43,7 @@ class RandomRows {
 };
 
 [[nodiscard]] SparseRows SparseOf(const RandomFeature& feature);
-// bool [rows, longest]: the values that are there.
+// Returns bool [rows, longest]: true for values that are present.
 [[nodiscard]] Tensor PresentOf(const RandomFeature& feature);
 
 }  // namespace tpuest::cli

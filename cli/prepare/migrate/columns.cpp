@@ -367,7 +367,7 @@ class ColumnFinder {
   void FindSparseCombiner() {
     if (combiners_.size() == 1) list_.found().sparse_combiner = *combiners_.begin();
     if (combiners_.size() < 2) return;
-    list_.Miss("the linear model's sparse_combiner: columns have several");
+    list_.Miss("the linear model's sparse_combiner: its columns have different ones");
   }
 
   // The tensor that a dense column makes its width of: what goes into its last Reshape.

@@ -57,8 +57,7 @@ std::string FilesText(const std::vector<std::string>& files, const std::string& 
   for (const std::string& file : files) words.push_back(config::StringText(file));
   const bool all_there = std::all_of(files.begin(), files.end(), FileExists);
   if (!all_there) {
-    lines.Unknown(fmt::format("where the {} are now: these are the names that they had", what),
-                  indent);
+    lines.Unknown(fmt::format("where the {} are now: these are their old names", what), indent);
   }
   return "[" + Join(words, ", ") + "]";
 }
@@ -191,7 +190,7 @@ class RecordInput {
       std::vector<std::string> names;
       for (const ParsedFeature& stored : run_.parser->features) names.push_back(stored.name);
       lines_.Unknown(
-          fmt::format("what '{}' is made of: the records have {}", name, Join(names, ", ")),
+          fmt::format("how '{}' is computed: the records have {}", name, Join(names, ", ")),
           "      ");
     }
     lines_.Line(fmt::format("      {}: {{type: FixedLenFeature, shape: [{}], dtype: {}}}", key,
@@ -220,7 +219,8 @@ class RecordInput {
       ColumnFeature(*model_.weight, MigratedFeature());
     }
     if (model_.takes_any_feature) {
-      lines_.Unknown("a feature of the records, any: a baseline counts examples by it", "      ");
+      lines_.Unknown("any feature of the records: a baseline uses it only to count examples",
+                     "      ");
       lines_.Line("      x: {type: FixedLenFeature, shape: [], dtype: float32}");
     }
     LabelFeature();
@@ -288,7 +288,7 @@ class CsvInput {
     for (const std::string& text : defaults) lines_.Line("        - " + text);
     if (!lines.label) lines_.Unknown("which column is the label", "      ");
     if (!lines.label_op.empty()) {
-      lines_.Unknown(fmt::format("what {} makes of the column is the label", lines.label_op),
+      lines_.Unknown(fmt::format("the label: {} computes it from the column", lines.label_op),
                      "      ");
     }
     lines_.Line("      label_name: " + config::StringText(label.name));
@@ -332,9 +332,8 @@ class JobWriter {
       : run_(run), model_(model), columns_(columns) {}
 
   MigratedJob Run() {
-    lines_.Line(fmt::format(
-        "# Goes on with {} at step {}. What could not be found out there is marked ???.",
-        run_.model_dir, run_.global_step));
+    lines_.Line(fmt::format("# Resumes {} at step {}. Unknown parts are marked ???.",
+                            run_.model_dir, run_.global_step));
     lines_.Line("version: 1");
     lines_.Line("name: " + config::StringText(run_.name));
     lines_.Line("mode: train");
@@ -356,7 +355,8 @@ class JobWriter {
     lines_.Line("");
     lines_.Line("run_config:");
     lines_.Line("  model_dir: " + config::StringText(run_.model_dir));
-    lines_.Known(run_.save_steps, "save_checkpoints_steps: {}", 1000, "how often it saved", "  ");
+    lines_.Known(run_.save_steps, "save_checkpoints_steps: {}", 1000, "how often the run saved",
+                 "  ");
     if (run_.summary_steps) {
       lines_.Line(fmt::format("  save_summary_steps: {}", *run_.summary_steps));
     }

@@ -14,7 +14,7 @@ class KerasJobWriter {
       : source_(source), file_(file), model_(model) {}
 
   MigratedJob Run() {
-    Line(fmt::format("# The model of {}. What the file does not say is marked ???.",
+    Line(fmt::format("# The model of {}. Parts that the file lacks are marked ???.",
                      std::filesystem::path(source_.file).filename().string()));
     Line("version: 1");
     Line("name: " + config::StringText(source_.name));

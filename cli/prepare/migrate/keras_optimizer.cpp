@@ -100,7 +100,7 @@ class KerasFinder {
     AddFlags(found, text);
     std::vector<std::string> unknown;
     if (found.kind->type == "Adam" && HasSlot(found, "/vhat")) {
-      unknown.emplace_back("amsgrad: Adam here goes on without it, and without its vhat");
+      unknown.emplace_back("amsgrad: Adam here resumes without it, and without its vhat");
     }
     if (!rate) unknown.emplace_back("the learning rate: it may be a schedule");
     AddClipping(found, text, unknown);

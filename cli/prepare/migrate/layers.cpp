@@ -53,15 +53,15 @@ class LayerFinder {
     constexpr int kMostLayers = 2000;  // a damaged graph may go in circles
     const SeenNode* at = Next(end, input);
     for (int i = 0; at != nullptr && !IsInput(*at); ++i) {
-      if (i == kMostLayers) return Fail("the graph goes in circles");
+      if (i == kMostLayers) return Fail("the graph has a cycle");
       at = Layer(*at);
       if (!found_.obstacle.empty()) return std::move(found_);
     }
-    if (at == nullptr) return Fail("what the first layer takes is not in the graph");
+    if (at == nullptr) return Fail("the input of the first layer is not in the graph");
     AddInput(*at);
     NameDropouts();
     std::reverse(found_.layers.begin(), found_.layers.end());
-    if (found_.layers.empty()) return Fail("there is no layer between the input and the loss");
+    if (found_.layers.empty()) return Fail("the graph has no layer between the input and the loss");
     return std::move(found_);
   }
 
@@ -123,7 +123,7 @@ class LayerFinder {
     const bool of_area =
         axes && axes->elements() == 2 && axes->AsDouble(0) == 1 && axes->AsDouble(1) == 2;
     const bool keeps = node.ints.contains("keep_dims") && node.ints.at("keep_dims") != 0;
-    if (!of_area || keeps) return Stop(Described(&node) + " is no global pooling");
+    if (!of_area || keeps) return Stop(Described(&node) + " is not global pooling");
     Add(node.op == "Mean" ? "{type: global_average_pooling2d}" : "{type: global_max_pooling2d}");
     return Next(node, 0);
   }
@@ -151,7 +151,7 @@ class LayerFinder {
     const auto shape = ShapeAt(node);
     const bool of_logits = found_.layers.empty();
     if (of_logits && (!shape || shape->size() != 1 || shape->at(0) != -1)) return Next(node, 0);
-    if (!shape) return Stop(Described(&node) + " has a shape that is no constant");
+    if (!shape) return Stop(Described(&node) + " has a shape that is not constant");
     const std::string layer = ScopeOf(node.name);
     const std::string word = layer.substr(layer.rfind('/') + 1);
     if (shape->size() == 1 && (word.starts_with("flatten") || shape->at(0) == -1)) {
@@ -219,12 +219,12 @@ class LayerFinder {
       }
       return Next(node, 1 - other);
     }
-    return Stop(Described(&node) + " is no layer that a job has");
+    return Stop(Described(&node) + " is not a layer of a job");
   }
 
   void AddInput(const SeenNode& node) {
     if (!scaled_by_.empty() && !IsBeforeLayers()) {
-      Stop(scaled_by_ + " is no layer that a job has");
+      Stop(scaled_by_ + " is not a layer of a job");
       return;
     }
     MigratedInput& input = found_.input;

@@ -82,7 +82,8 @@ class LossFinder {
       labels = SourceAt(graph_, *labels, 0);
     }
     loss.label_smoothing = 0;
-    loss.unknown.emplace_back("labels are one-hot vectors there, here they are numbers of classes");
+    loss.unknown.emplace_back(
+        "labels: the old run takes one-hot vectors, this job takes class numbers");
   }
 
   // Looks for log1p(exp(-|x|)), where |x| is made by choices by the sign of x.
@@ -153,10 +154,10 @@ class LossFinder {
                           std::round(1 / *number) == 1 / *number;
     if (number && (*number == 1 || is_share)) return std::nullopt;
     if (number) {
-      return fmt::format("the loss is {} times a head's ({})",
+      return fmt::format("the loss is {} times the loss of a head ({})",
                          NumberText(static_cast<float>(*number)), Described(&product));
     }
-    return fmt::format("the weights of examples in the loss: weight_column ({})",
+    return fmt::format("the loss has weights of examples: add weight_column ({})",
                        Described(&product));
   }
 

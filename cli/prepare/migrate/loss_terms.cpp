@@ -130,7 +130,7 @@ class TermFinder {
 
   void Miss(const SeenNode* node) {
     found_.unknown.push_back(
-        fmt::format("a term of the loss that the job does not have: {}", Described(node)));
+        fmt::format("a term of the loss that this job lacks: {}", Described(node)));
   }
 
   // Names without a summary of the loss: the penalties are there, and how they count is not known.
@@ -140,7 +140,7 @@ class TermFinder {
       if (!squares || node.name.find("gradients") != std::string::npos) continue;
       if (!VariableAt(graph_, node, 0)) continue;
       found_.unknown.push_back(fmt::format(
-          "a penalty on weights in the loss ({}): l2_weight_decay, or a layer's regularizer",
+          "a penalty on weights in the loss ({}): add l2_weight_decay, or a layer's regularizer",
           Described(&node)));
       return;
     }
@@ -161,8 +161,8 @@ class TermFinder {
         all.push_back(fmt::format("{} {}", each, RateText(value)));
       }
       found_.unknown.push_back(
-          fmt::format("the loss has L2 penalties of several rates (times half the squares): {}; a "
-                      "layer's kernel_regularizer has half of it",
+          fmt::format("the loss has L2 penalties with different rates (times half the sum of "
+                      "squares): {}; give each layer a kernel_regularizer with half its rate",
                       Join(all, ", ")));
       return;
     }

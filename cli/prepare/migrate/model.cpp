@@ -50,7 +50,7 @@ class HeadFinder {
       const int64_t classes = logits == 1 ? 2 : logits;
       const bool is_known = !HasSeveralHeads() && (softmax || (logits == 1 && logistic));
       model_.Add(fmt::format("n_classes: {}", classes),
-                 is_known ? "" : "the head, by the loss in the graph");
+                 is_known ? "" : "the head: choose it by the loss in the graph");
       AddVocabulary(classes);
     }
     // The losses' sum is divided by their number, but for SUM.
@@ -123,9 +123,8 @@ class HeadFinder {
     const bool is_named = output && *output < elements.size() && !elements[*output].empty();
     const std::string name = is_named ? elements[*output] : "weight";
     std::string unknown;
-    if (!is_named) unknown = "the name of the feature that weighs the examples";
-    if (!output)
-      unknown += fmt::format(", and what {} makes of it in the loss", Described(&product));
+    if (!is_named) unknown = "the name of the feature with the weights of examples";
+    if (!output) unknown += fmt::format(", and how {} uses it in the loss", Described(&product));
     model_.Add("weight_column: " + config::StringText(name), unknown);
     model_.weight = name;
     model_.weight_output = output;
@@ -288,7 +287,7 @@ class ModelFinder {
       model_.Add(fmt::format("{}: {}", key, found->text), found->unknown);
     } else {
       model_.Add(fmt::format("{}: Adagrad", key),
-                 "the optimizer: none of TensorFlow's is in the graph");
+                 "the optimizer: the graph has none of TensorFlow's");
     }
   }
 

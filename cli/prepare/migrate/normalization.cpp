@@ -182,15 +182,16 @@ std::optional<MigratedNormalization> FindNormalization(const SeenGraph& graph,
     return !name || *name == fmt::format("{}/{}", layer, role);
   };
   if (!is_called(parts->gamma, "gamma") || !is_called(parts->beta, "beta")) {
-    found.obstacle = fmt::format("{} takes the variable \"{}\"; a layer calls it <layer>/gamma",
-                                 Described(&node), variable);
+    found.obstacle =
+        fmt::format("{} uses the variable \"{}\", which a layer would call <layer>/gamma",
+                    Described(&node), variable);
     return found;
   }
   const auto momentum = MomentumOf(graph, layer + "/moving_mean");
   if (parts->infers) {
     found.unknown = fmt::format(
-        "{} normalizes by its moving averages while it trains (training=False); here that freezes "
-        "it, with trainable: false",
+        "{} uses its moving averages in training (training=False); here `trainable: false` does "
+        "this, but also freezes its variables",
         layer);
   } else if (!momentum) {
     found.unknown = "the momentum of " + layer;

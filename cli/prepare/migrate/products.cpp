@@ -54,8 +54,9 @@ class ProductFinder {
                                                  : "kernel");
     if (!layer) return;
     if (bias && *bias != *layer + "/bias") {
-      return Stop(fmt::format("{}: its bias is the variable \"{}\"; a layer calls it {}/bias",
-                              Described(&node), *bias, *layer));
+      return Stop(
+          fmt::format("{}: its bias is the variable \"{}\", which a layer would call {}/bias",
+                      Described(&node), *bias, *layer));
     }
     end_ +=
         fmt::format("{}, name: {}}}", bias ? "" : ", use_bias: false", config::StringText(*layer));
@@ -73,17 +74,17 @@ class ProductFinder {
     const auto variable = VariableAt(graph_, node, 1);
     const std::string ending = fmt::format("/{}", role);
     if (!variable || !variables_.Has(*variable)) {
-      Stop(fmt::format("{} takes no variable of the checkpoint", Described(&node)));
+      Stop(fmt::format("{} uses no variable of the checkpoint", Described(&node)));
       return std::nullopt;
     }
     if (!variable->ends_with(ending)) {
-      Stop(fmt::format("{} takes the variable \"{}\"; a layer calls it <layer>{}", Described(&node),
-                       *variable, ending));
+      Stop(fmt::format("{} uses the variable \"{}\", which a layer would call <layer>{}",
+                       Described(&node), *variable, ending));
       return std::nullopt;
     }
     const size_t rank = node.op == "MatMul" ? 2 : 4;
     if (variables_.ShapeOf(*variable).rank() != static_cast<int>(rank)) {
-      Stop(fmt::format("{} takes the variable \"{}\" {}; a layer's is of rank {}", Described(&node),
+      Stop(fmt::format("{} uses the variable \"{}\" {}; a layer's has rank {}", Described(&node),
                        *variable, variables_.ShapeOf(*variable).Text(), rank));
       return std::nullopt;
     }
@@ -97,7 +98,7 @@ class ProductFinder {
   void Dense(const SeenNode& node) {
     for (const char* const flag : {"transpose_a", "transpose_b"}) {
       if (!node.ints.contains(flag) || node.ints.at(flag) == 0) continue;
-      return Stop(Described(&node) + " transposes what it multiplies");
+      return Stop(Described(&node) + " transposes a factor");
     }
     const Shape kernel = KernelOf(node);
     Found(node, kernel.dim(1), fmt::format("dense, units: {}", kernel.dim(1)));
@@ -140,7 +141,7 @@ class ProductFinder {
     const bool explicit_paddings =
         node.strings.contains("padding") && node.strings.at("padding") == "EXPLICIT";
     if (!strides || !dilations || explicit_paddings) {
-      Stop(explicit_paddings ? Described(&node) + " has paddings of its own" : ChannelsFirst(node));
+      Stop(explicit_paddings ? Described(&node) + " has explicit paddings" : ChannelsFirst(node));
       return std::nullopt;
     }
     std::string text = "kernel_size: " + SidesText(kernel.dim(0), kernel.dim(1));
@@ -192,7 +193,7 @@ std::string PaddingOf(const SeenNode& node) {
 }
 
 std::string ChannelsFirst(const SeenNode& node) {
-  return fmt::format("{} has its channels first (data_format); layers have them last",
+  return fmt::format("{} has channels first (data_format); layers have channels last",
                      Described(&node));
 }
 

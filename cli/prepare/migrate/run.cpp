@@ -103,7 +103,7 @@ void FindInterleave(const SeenGraph& graph, const SeenNode& dataset, MigratedRun
   const std::string records =
       block && *block > 1 ? fmt::format(", block_length: {}", *block) : std::string();
   run.unsaid.push_back(
-      fmt::format("files were read in turns: stages: [{{interleave: {{cycle_length: {}{}}}}}, ...]",
+      fmt::format("files were interleaved: stages: [{{interleave: {{cycle_length: {}{}}}}}, ...]",
                   files, records));
 }
 

@@ -34,7 +34,7 @@ std::optional<MigratedLine> TrainableOf(const SeenGraph& graph, const BundleRead
   });
   return MigratedLine{
       fmt::format("trainable: [{}]", Join(patterns, ", ")),
-      normalizes ? "frozen normalizations are in inference mode here: " + Join(frozen, ", ") : ""};
+      normalizes ? "here frozen normalizations run in inference mode: " + Join(frozen, ", ") : ""};
 }
 
 // The words of the classes: a network of layers looks nothing else up.
@@ -81,7 +81,7 @@ MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
   model.optimizer = FindTrainOptimizer(graph, variables, "");
   if (!model.optimizer) {
     model.optimizer = MigratedLine{"{type: GradientDescentOptimizer, learning_rate: 0.01}",
-                                   "the optimizer: none of tf.train's is in the graph"};
+                                   "the optimizer: the graph has none of tf.train's"};
   }
   return model;
 }
@@ -89,7 +89,7 @@ MigratedModel ModelOf(const SeenGraph& graph, const BundleReader& variables,
 }  // namespace
 
 MigratedSequential FindSequential(const SeenGraph& graph, const BundleReader& variables) {
-  MigratedSequential found{.obstacle = "no loss of a head is in it"};
+  MigratedSequential found{.obstacle = "the graph has no loss of a head"};
   for (const MigratedLoss& loss : FindLosses(graph)) {
     const MigratedLayers layers = FindLayers(graph, variables, *loss.node, loss.input);
     if (layers.obstacle.empty() && layers.width > 0) {

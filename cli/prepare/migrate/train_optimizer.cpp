@@ -85,8 +85,9 @@ class TrainFinder {
       if (first == nullptr) {
         first = &node;
       } else if (!SameOptimizer(*first, node)) {
-        Miss(fmt::format("\"{}\" was updated by another optimizer, or at another rate ({} \"{}\")",
-                         VariableAt(graph_, node, 0).value_or(node.inputs[0]), node.op, node.name));
+        Miss(fmt::format(
+            "\"{}\" was updated by a different optimizer or with a different rate ({} \"{}\")",
+            VariableAt(graph_, node, 0).value_or(node.inputs[0]), node.op, node.name));
         break;
       }
     }
@@ -140,7 +141,7 @@ class TrainFinder {
   void AddNumber(const SeenNode& node, const Number& number) {
     const auto value = ScalarAt(graph_, node, number.input);
     if (!value) {
-      Miss(fmt::format("{}: it is no constant", number.key));
+      Miss(fmt::format("{}: it is not a constant", number.key));
       if (std::isnan(number.standard)) text_ += fmt::format(", {}: 0.9", number.key);
       return;
     }
@@ -160,7 +161,7 @@ class TrainFinder {
     const auto schedule = at == nullptr || is_scaled ? std::nullopt : ExponentialDecay(*at);
     text_ += ", learning_rate: " + schedule.value_or("0.01");
     if (!schedule) {
-      Miss(fmt::format("the learning rate: no constant and no exponential_decay{}",
+      Miss(fmt::format("the learning rate: it is neither a constant nor exponential_decay{}",
                        at == nullptr ? "" : fmt::format(" ({} \"{}\")", at->op, at->name)));
     }
   }
@@ -230,7 +231,7 @@ class TrainFinder {
   // The training graph does not show what was restored for evaluations; Estimator's own way is the
   // variables themselves.
   void AddAverage() {
-    Miss("whether evaluations and exports took the averages (use_in_eval)");
+    Miss("whether evaluations and exports used the averages (use_in_eval)");
     text_ += ", exponential_moving_average: {use_in_eval: false, ";
     for (const SeenNode* const node : graph_.Below("", "Cast")) {
       const bool is_count = node->name.find("ExponentialMovingAverage") != std::string::npos &&

@@ -17,7 +17,7 @@
 namespace tpuest::cli {
 namespace {
 
-// The keys of run.json that, beside the job, can make runs differ.
+// Keys of run.json that can make runs of the same job differ.
 constexpr std::array kProgramKeys = {"version", "commit", "device", "cpu", "input"};
 
 std::map<std::string, std::string> ReadProgram(const std::string& model_dir) {
@@ -29,7 +29,7 @@ std::map<std::string, std::string> ReadProgram(const std::string& model_dir) {
   return program;
 }
 
-// The paths at which some run differs from the first, in the order of the job.
+// Returns the paths at which some run differs from the first, in the order of the job.
 std::vector<std::string> DifferentPaths(const std::vector<ComparedRun>& runs) {
   std::vector<std::string> paths;
   for (size_t i = 1; i < runs.size(); ++i) {
@@ -42,7 +42,8 @@ std::vector<std::string> DifferentPaths(const std::vector<ComparedRun>& runs) {
   return paths;
 }
 
-// Tells whether the path is outside of input_fns, or at or below the one that the run trains on.
+// Returns true for a path outside input_fns, and for one at or below the input_fn that the run
+// trains on.
 bool ReachesTraining(std::string_view path, const ComparedRun& run) {
   constexpr std::string_view kInputs = "input_fns.";
   if (!path.starts_with(kInputs)) return true;
@@ -52,7 +53,7 @@ bool ReachesTraining(std::string_view path, const ComparedRun& run) {
   return path.empty() || path.front() == '.' || path.front() == '[';
 }
 
-// Tells whether a key can have made what the runs trained differ.
+// Returns true if a key can have made the trained parameters of the runs differ.
 bool CanChangeBits(const std::string& path, const std::vector<ComparedRun>& runs) {
   const auto says_so = [&](const ComparedRun& run) {
     const config::FlatValue* const value = config::FindValue(run.keys, path);
@@ -96,8 +97,7 @@ void CompareParameters(const ComparedRun& a, const ComparedRun& b, Parting& part
 ComparedRun ReadRun(const std::string& path, config::Sources& sources) {
   const std::string job_path = ResolvedJobPath(path);
   if (!FileExists(job_path)) {
-    throw Error(Code::kUsage,
-                fmt::format("{}: there is no run here ({} is missing)", path, job_path),
+    throw Error(Code::kUsage, fmt::format("{}: is not a run ({} is missing)", path, job_path),
                 "name the model_dir of a run");
   }
   const Job job = LoadJobFile(job_path, {}, sources).job;
@@ -153,8 +153,8 @@ std::vector<std::string> CandidatesOf(const std::vector<KeyDifference>& keys,
 
 std::string CandidatesText(const std::vector<std::string>& candidates) {
   if (!candidates.empty()) return Join(candidates, ", ");
-  return "none among keys, version, device, processor, and the size and beginnings of the input's "
-         "files; other bytes of them, or files of a warm start, may have changed";
+  return "none found: keys, version, device, processor, and the sizes and first bytes of the input "
+         "files are the same; other bytes of the input, or files of a warm start, may have changed";
 }
 
 Parting PartingOf(const ComparedRun& a, const ComparedRun& b) {

@@ -31,7 +31,7 @@ std::string FolderOf(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// The path without a slash at its end and without "." and ".." within.
+// Returns the path without a final slash and without "." and ".." parts.
 fs::path PlainPath(const std::string& path) {
   fs::path plain = fs::path(path).lexically_normal();
   if (plain.begin() != plain.end() && *plain.begin() == "..") {
@@ -47,7 +47,7 @@ fs::path Above(const fs::path& folder) {
   return above.empty() ? "." : above;
 }
 
-// Exporters write RUN/DIR/TIME and RUN/export/NAME/TIME: a run further up is another's.
+// Exporters write RUN/DIR/TIME and RUN/export/NAME/TIME: a run further up is a different run.
 std::optional<std::string> RunOfExport(const fs::path& exported) {
   const fs::path dir = Above(exported);
   const fs::path above = Above(dir);
@@ -70,7 +70,7 @@ Json LengthJson(const TrainLength& length) {
           {"max_steps", length.max_steps ? Json(*length.max_steps) : Json()}};
 }
 
-// The step of the newest checkpoint.
+// Returns the step of the newest checkpoint.
 std::optional<int64_t> NewestStep(const std::string& model_dir) {
   const std::map<int64_t, std::string> checkpoints = CheckpointsIn(model_dir);
   if (checkpoints.empty()) return std::nullopt;
@@ -91,7 +91,7 @@ std::string ModelDirOf(const std::string& checkpoint) {
 std::string NameOf(TrainerState state) {
   switch (state) {
     case TrainerState::kNone:
-      return "";  // a run of TensorFlow's, or one that was only evaluated
+      return "";  // a run of TensorFlow, or one that was only evaluated
     case TrainerState::kTraining:
       return "training";
     case TrainerState::kGone:
@@ -116,8 +116,8 @@ bool RunFolder::ExistsIn(const std::string& model_dir) {
   return DirectoryExists(PrivateDir(model_dir));
 }
 
-// A run that starts holds its lock before run.json speaks of it. One that ends lets it go before
-// run.json does: for a moment it seems gone.
+// A starting run takes its lock before it writes run.json. An ending run releases its lock before
+// it writes its end: for a moment it seems killed.
 TrainerState RunFolder::StateOf(const std::string& model_dir) {
   const bool is_held =
       FileLock::IsHeld(LockPath(model_dir)) || HasFreshBeat(model_dir, SystemClock().WallSeconds());
@@ -230,7 +230,7 @@ std::string AddBadRecords(const std::string& model_dir, const std::vector<data::
     if (!known.contains(line)) text += line + "\n";
   }
   MakeDirectories(PrivateDir(model_dir));
-  // A run that is over has nobody else to take away what a killed reader of it left.
+  // After the end of a run no other process removes the temporary files of its killed readers.
   RemoveLostParts(path);
   WriteFileAtomically(path, text, false);
   return path;

@@ -19,11 +19,11 @@ void CheckFolds(const std::vector<ComparedRun>& runs) {
   for (const ComparedRun& run : runs) {
     const std::string index = config::FindText(run.keys, "tpuest.fold.index").value_or("");
     if (index.empty()) {
-      throw Error(Code::kUsage, fmt::format("{}: this run has no fold", run.path),
+      throw Error(Code::kUsage, fmt::format("{}: was not trained with --fold", run.path),
                   "tpuest train job.yaml --fold 1/5");
     }
     if (seen.insert(index).second) continue;
-    throw Error(Code::kUsage, fmt::format("{}: fold {} is here twice", run.path, index));
+    throw Error(Code::kUsage, fmt::format("{}: another run has fold {} as well", run.path, index));
   }
 }
 
@@ -52,8 +52,8 @@ std::vector<FoldMetric> FoldMetrics(const std::vector<ComparedRun>& runs) {
     if (values.size() == runs.size()) metrics.push_back(Summed(name, std::move(values)));
   }
   if (metrics.empty()) {
-    throw Error(Code::kUsage, "these folds have no evaluation in common",
-                "tpuest train-and-evaluate job.yaml --fold I/N, or evaluate each");
+    throw Error(Code::kUsage, "these folds share no metric of an evaluation",
+                "tpuest train-and-evaluate job.yaml --fold I/N, or evaluate each fold");
   }
   return metrics;
 }
@@ -87,7 +87,7 @@ std::string FoldsText(const std::vector<ComparedRun>& runs,
 
 std::vector<std::string> RunsBelow(const std::string& folder) {
   if (!DirectoryExists(folder)) return {folder};
-  // The job may have been trained whole, too, in the folder that its folds are in.
+  // The folder of the folds may also be a run of the whole job.
   const bool is_run = FileExists(ResolvedJobPath(folder));
   std::vector<std::string> runs;
   for (const std::string& name : ListDirectory(folder)) {

@@ -1,5 +1,5 @@
 #pragma once
-// The folds of a cross-validation, joined.
+// Summarizes the folds of a cross-validation.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tpuest::cli {
 
-// A metric over the folds.
+// A metric summarized over the folds.
 struct FoldMetric {
   std::string name;
   std::vector<double> values;  // the last value of each run, in their order
@@ -17,19 +17,19 @@ struct FoldMetric {
   double deviation = 0;  // the values' standard deviation, with n - 1
 };
 
-// The metrics that all runs have from evaluations. Error kUsage where they have none, where a run
-// has no fold, and where two have the same fold.
+// Returns the evaluation metrics that all runs have. Error kUsage if they share none, if a run was
+// not trained on a fold, and if two runs have the same fold.
 [[nodiscard]] std::vector<FoldMetric> FoldMetrics(const std::vector<ComparedRun>& runs);
 
 // {runs, folds: {METRIC: {mean, deviation, values}}}.
 [[nodiscard]] Json FoldsJson(const std::vector<ComparedRun>& runs,
                              const std::vector<FoldMetric>& metrics);
-// Lines for a person: a metric each, with mean, deviation and values.
+// Returns a line per metric with mean, deviation and values, for a person to read.
 [[nodiscard]] std::string FoldsText(const std::vector<ComparedRun>& runs,
                                     const std::vector<FoldMetric>& metrics);
 
-// The run folders directly below `folder`, by name. A folder that is a run has its folds, or itself
-// where there are none; one that does not exist is returned as it is.
+// Returns the run folders directly below `folder`, by name. For a folder that is a run, returns its
+// folds, or the folder itself if it has none. Returns a missing folder unchanged.
 [[nodiscard]] std::vector<std::string> RunsBelow(const std::string& folder);
 
 }  // namespace tpuest::cli

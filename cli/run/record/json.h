@@ -1,5 +1,5 @@
 #pragma once
-// Reads .tpuest/run.json of a run: what it was called with, and how it ended.
+// Reads .tpuest/run.json of a run: its command line, and how it ended.
 
 #include <optional>
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace tpuest::cli {
 
-// nullopt: there is no such file. A damaged one gives an object without keys, not an error.
+// Returns nullopt if the file does not exist. A damaged file gives an object without keys, not an
+// error.
 [[nodiscard]] std::optional<Json> ReadRunJson(const std::string& model_dir);
 
-// The text that tells apart the files that the run began with; nullopt where it is not known.
+// Returns the text that identifies the input files that the run began with; nullopt if unknown.
 [[nodiscard]] std::optional<std::string> InputOfRun(const std::string& model_dir);
 
 }  // namespace tpuest::cli

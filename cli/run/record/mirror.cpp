@@ -26,9 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kLookEvery{1};
-constexpr int kLooksPerCopy = 30;  // where no checkpoint came
+constexpr int kLooksPerCopy = 30;  // if no checkpoint arrives
 
-// What belongs to the process that trains, not to the run.
+// Returns true for files of the training process that are not part of the run.
 bool StaysHere(const std::string& name) {
   const auto is = [&](const std::string& path) { return name == path.substr(2); };
   return IsTemporaryName(BaseName(name)) || is(LockPath(".")) || is(HeartbeatPath(".")) ||
@@ -38,7 +38,7 @@ bool StaysHere(const std::string& name) {
 
 bool IsState(const std::string& name) { return name == kCheckpointState || name == kBestState; }
 
-// What makes other files count goes behind them.
+// Ranks files for copying: a file that refers to others is copied after them.
 int RankOf(const std::string& name) {
   const std::string base = BaseName(name);
   return base.ends_with(kIndexEnding) || base == SavedModelName(false) ||
@@ -68,8 +68,8 @@ RunCopy::Files RunCopy::In(const std::string& folder) {
   return files;
 }
 
-// A file of the same size that was written there later is taken for a copy; those that are small
-// and decide are compared.
+// A file of the same size that was written later in the other folder counts as a copy; small files
+// that refer to others are compared.
 void RunCopy::FindCopies(const Files& files) {
   is_first_ = false;
   for (const auto& [name, there] : In(to_)) {
@@ -94,7 +94,8 @@ void RunCopy::Copy(const std::string& name, const Stamp& stamp) {
   MakeDirectories(DirName(to));
   WriteFileAtomically(to, bytes);
   if (RankOf(name) > 0 && ReadFile(to) != bytes) {
-    throw Error(Code::kResource, fmt::format("{}: does not come back as it was written", to));
+    throw Error(Code::kResource,
+                fmt::format("{}: reading it back gives other bytes than were written", to));
   }
   copies_[name] = stamp;
   ++copied_;
@@ -132,7 +133,7 @@ void RunCopy::RemoveGone(const Files& files) {
   });
   for (const std::string& name : gone) {
     if (RemoveFile(JoinPath(to_, name))) copies_.erase(name);
-    // A folder that held nothing else, an export's as a rule, goes with it.
+    // Also removes folders that are empty afterwards, such as an export's.
     for (std::string folder = DirName(name); !folder.empty(); folder = DirName(folder)) {
       if (::rmdir(JoinPath(to_, folder).c_str()) != 0) break;
     }
@@ -177,12 +178,12 @@ void Mirror::Finish() {
   Stop();
   try {
     copy_.Make();
-    // A file may have been written while it was copied, by who reads the run.
+    // A reader of the run may have written a file while it was copied.
     if (copy_.copied() > 0) copy_.Make();
   } catch (const Error& error) {
     throw Error(error.code() == Code::kData ? Code::kResource : error.code(),
                 fmt::format("run_config.mirror: {}", error.message()),
-                fmt::format("{} is whole; the same command copies it", model_dir_))
+                fmt::format("{} is complete; run the same command again to copy it", model_dir_))
         .Key("run_config.mirror");
   }
 }
@@ -204,7 +205,7 @@ void Mirror::Work() {
       }
     } catch (const Error& error) {
       if (!HasWritePermit()) return;
-      if (!is_told) log_.Warning("run_config.mirror: {}; it is tried again", error.message());
+      if (!is_told) log_.Warning("run_config.mirror: {}; the copy is retried", error.message());
       is_told = true;
     }
     lock.lock();
@@ -217,7 +218,7 @@ bool HasNoRun(const std::string& model_dir) {
 
 void BringBack(const std::string& mirror, const std::string& model_dir, Log& log) {
   if (!HasNoRun(model_dir) || HasNoRun(mirror)) return;
-  log.Info("{} has no run: it is brought back from {}", model_dir, mirror);
+  log.Info("{} has no run: copying it back from {}", model_dir, mirror);
   RunCopy(mirror, model_dir).Make();
 }
 

@@ -1,12 +1,12 @@
 #pragma once
-// run_config.mirror: a copy of model_dir in another folder, such as a bucket that is mounted, which
-// a thread of its own makes behind the training.
+// run_config.mirror: a copy of model_dir in another folder, such as a mounted bucket, which a
+// background thread makes during training.
 //
-// A copy is made in the order of a checkpoint's commit: what the state file `checkpoint` names is
-// read first; then all files are copied, an index once its shards are there, and it is read back;
-// at last the state files, as they were at the beginning. So whatever the mirror names is whole
-// there, wherever the process is killed. What the run has removed is removed at the end, an index
-// first.
+// A copy follows the order of a checkpoint's commit. It first reads the state file `checkpoint`;
+// then it copies all files, an index after its shards, and reads the index back; last it copies the
+// state files as they were at the beginning. So every checkpoint that the mirror's state file names
+// is complete in the mirror, even if the process is killed. Files that the run has removed are
+// removed at the end, an index first.
 
 #include <condition_variable>
 #include <cstdint>
@@ -20,16 +20,17 @@
 
 namespace tpuest::cli {
 
-// Copies a run's folder into another, again and again.
+// Copies a run's folder into another, repeatedly.
 class RunCopy {
  public:
-  // Neither lies in the other.
+  // Neither folder may lie in the other.
   RunCopy(std::string from, std::string to)
       : from_(std::move(from)), to_(std::move(to)), begun_(In(from_)) {}
-  // Copies what the other folder does not have, and removes what the run has removed since this
-  // was made, and checkpoints that it does not have. Throws what files throw.
+  // Copies the files that the other folder lacks. Removes files that the run has removed since this
+  // object was made, and checkpoints that the run does not have. Throws the errors of reading and
+  // writing files.
   void Make();
-  // How many files the last one copied.
+  // Number of files that the last Make copied.
   [[nodiscard]] int64_t copied() const { return copied_; }
 
  private:
@@ -49,21 +50,22 @@ class RunCopy {
 
   const std::string from_;
   const std::string to_;
-  const Files begun_;  // what was there when this was made
+  const Files begun_;  // files in the other folder when this object was made
   bool is_first_ = true;
-  Files copies_;  // those that are in the other folder as they were
+  Files copies_;  // files whose copies are up to date
   int64_t copied_ = 0;
 };
 
 class Mirror {
  public:
-  // Begins to copy; the log and the folders outlive it.
+  // Starts to copy; the log and the folders must outlive it.
   Mirror(const std::string& model_dir, const std::string& to, Log& log);
   // Ends without another copy.
   ~Mirror();
   Mirror(const Mirror&) = delete;
   Mirror& operator=(const Mirror&) = delete;
-  // Makes the last copy, which holds the end of the run. Throws what files throw.
+  // Makes the last copy, which includes the end of the run. Throws the errors of reading and
+  // writing files.
   void Finish();
 
  private:
@@ -80,9 +82,9 @@ class Mirror {
   std::thread thread_;
 };
 
-// Where model_dir has no run and the mirror has one: brings it back.
+// Copies the mirror's run back if model_dir has no run.
 void BringBack(const std::string& mirror, const std::string& model_dir, Log& log);
-// Whether the folder has nothing of a run.
+// Returns true if the folder has neither checkpoints nor records of a run.
 [[nodiscard]] bool HasNoRun(const std::string& model_dir);
 
 }  // namespace tpuest::cli

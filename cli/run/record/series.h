@@ -1,5 +1,5 @@
 #pragma once
-// The curves that a run's metrics.jsonl holds.
+// Reads the curves of a run's metrics.jsonl.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@ namespace tpuest::cli {
 
 struct SeriesPoint {
   int64_t step = 0;
-  double value = 0;  // NaN where the file has null
+  double value = 0;  // NaN if the file has null
 };
 
 // One curve: "loss" of "train", or a metric of an evaluation.
@@ -23,23 +23,24 @@ struct Series {
 struct RunSeries {
   std::vector<Series> series;  // curves of training first, then in the order of the file
 
-  // The name that a person reads: "train/loss"; "accuracy" where the run has one evaluation,
-  // "EVAL/accuracy" where it has several.
+  // Returns the name that a person reads: "train/loss"; "accuracy" if the run has one evaluation,
+  // "EVAL/accuracy" if it has several.
   [[nodiscard]] std::string NameOf(const Series& series) const;
-  // The curve whose NameOf is exactly that. nullptr: there is none.
+  // Returns the curve whose NameOf is exactly `name`; nullptr if none is.
   [[nodiscard]] const Series* Named(const std::string& name) const;
-  // The curve of a name in either form; a metric's name alone is that of the first evaluation that
-  // has it, or else of training. nullptr: there is none.
+  // Returns the curve of a name in either form; a bare metric name means the first evaluation that
+  // has it, otherwise training. nullptr if no curve has the name.
   [[nodiscard]] const Series* Find(const std::string& name) const;
-  // The last logged step; nullopt where there is no line.
+  // Returns the last logged step; nullopt without a line.
   [[nodiscard]] std::optional<int64_t> last_step() const;
 };
 
-// Empty where there is no file. A last line that was cut off is left out.
+// Returns no curves if the file does not exist. An incomplete last line is ignored.
 [[nodiscard]] RunSeries ReadRunSeries(const std::string& model_dir);
-// The global step of the file's last whole line, read from its last 4 KiB; nullopt: there is none.
+// Returns the global step of the file's last complete line, read from its last 4 KiB; nullopt if it
+// has none.
 [[nodiscard]] std::optional<int64_t> LastLoggedStep(const std::string& model_dir);
-// The curves of a text as metrics.jsonl has it. Lines that are no JSON are left out.
+// Parses the text of a metrics.jsonl. Lines that are not JSON are ignored.
 [[nodiscard]] RunSeries ParseRunSeries(const std::string& text);
 
 }  // namespace tpuest::cli

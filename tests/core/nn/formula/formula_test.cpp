@@ -413,7 +413,7 @@ TEST_CASE("errors have their place in the formula") {
   CHECK(f.Says("x[0] + [1, 2]").starts_with("5: "));
   CHECK(f.Says("float(x)") == "0: float takes a Python number (cast(x, float32) converts tensors)");
   CHECK(f.Says("all") == "0: this is a list of several tensors (x[0] picks one)");
-  CHECK(f.Says("lambda q: q").starts_with("0: 'lambda' is no part of a formula"));
+  CHECK(f.Says("lambda q: q").starts_with("0: 'lambda' is not allowed in a formula"));
 }
 
 }  // namespace
