@@ -342,7 +342,7 @@ std::string TypeText(const Type& type, const Field& field) {
   if (field.values.empty()) return "a string";
   std::vector<std::string> words;
   for (const std::string_view word : field.values) words.push_back(fmt::format("'{}'", word));
-  return words.size() == 1 ? words.front() : "write one of " + Join(words, ", ");
+  return words.size() == 1 ? words.front() : "one of " + Join(words, ", ");
 }
 
 }  // namespace tpuest::config
