@@ -30,7 +30,8 @@ const Tensor& Named(const CheckpointAverage& average, const std::string& name) {
   return average.tensors[0].tensor;
 }
 
-TEST_CASE("floats are averaged; whole numbers and the optimizer's state are the newest's") {
+TEST_CASE(
+    "floats are averaged; integers and the optimizer's state come from the newest checkpoint") {
   const TemporaryFolder folder;
   const std::string newest = Write(folder, 9, 4, 7);
   const CheckpointAverage average =
@@ -51,7 +52,7 @@ TEST_CASE("floats are averaged; whole numbers and the optimizer's state are the 
   CHECK(Named(average, "bins").AsDouble(0) == 7);
 }
 
-TEST_CASE("the mean is taken in float64: small steps are not lost beside large weights") {
+TEST_CASE("the mean is computed in float64, so small steps are not lost beside large weights") {
   const TemporaryFolder folder;
   std::vector<std::string> prefixes;
   const float weight = 16777216;  // 2^24: its neighbours are 2 apart above, 1 below
@@ -70,7 +71,7 @@ TEST_CASE("equal checkpoints are their own mean") {
   CHECK(Named(average, "dense/kernel").AsDouble(0) == static_cast<double>(0.1F));
 }
 
-TEST_CASE("every difference between checkpoints is told") {
+TEST_CASE("every difference between checkpoints is reported") {
   const TemporaryFolder folder;
   const std::string a = folder.File("m-1");
   const std::string b = folder.File("m-2");

@@ -1,4 +1,4 @@
-// Where runs part, and which keys can have done it.
+// Tests where runs begin to differ, and which keys can be the cause.
 
 #include "cli/run/record/compare.h"
 
@@ -25,7 +25,7 @@ bool ChangesBits(std::string_view path) {
   return key->changes_bits;
 }
 
-TEST_CASE("where files go, how often something is written and the threads change no bit") {
+TEST_CASE("paths of outputs, periods of writing and threads change no bit") {
   CHECK_FALSE(ChangesBits("name"));
   CHECK_FALSE(ChangesBits("run_config.model_dir"));
   CHECK_FALSE(ChangesBits("run_config.session_config.intra_op_parallelism_threads"));
@@ -55,7 +55,7 @@ ComparedRun RunOf(const std::string& train_input, const std::string& value) {
   return run;
 }
 
-TEST_CASE("an input_fn changes bits where a run trains on it") {
+TEST_CASE("an input_fn changes bits if a run trains on it") {
   const auto candidates = [](const std::vector<ComparedRun>& runs) {
     return CandidatesOf(KeyDifferences(runs), {});
   };
@@ -75,7 +75,7 @@ std::string WriteCheckpoint(const TemporaryFolder& folder, const std::string& na
   return prefix;
 }
 
-TEST_CASE("fingerprints tell values, shapes and names apart, by the index alone") {
+TEST_CASE("fingerprints distinguish values, shapes and names by reading only the index") {
   const TemporaryFolder folder;
   const Fingerprints a = FingerprintsOf(WriteCheckpoint(folder, "model.ckpt-10", 1, {1, 2}));
   const Fingerprints same = FingerprintsOf(WriteCheckpoint(folder, "model.ckpt-20", 1, {1, 2}));

@@ -1,4 +1,4 @@
-// What a person sees while a run goes on, by a clock that the test sets.
+// Tests the terminal output of a run, with a clock that the test sets.
 
 #include "cli/shell/console.h"
 
@@ -65,7 +65,7 @@ std::string Watched(Toggle progress, double period, double seconds, int every) {
   });
 }
 
-TEST_CASE("a status line is drawn at most ten times a second, between log lines too") {
+TEST_CASE("a status line is drawn at most ten times a second, also between log lines") {
   const std::string quiet = Watched(Toggle::kAlways, 0.001, 2, 0);
   CHECK(Count(quiet, "step ") <= 20);
   CHECK(Count(quiet, "step ") >= 18);
@@ -76,7 +76,7 @@ TEST_CASE("a status line is drawn at most ten times a second, between log lines 
   CHECK(Count(busy, "\x1b[Kline\n") + Count(busy, "\nline\n") == 1000);
 }
 
-TEST_CASE("off a terminal there is a plain line a minute where nothing else is said") {
+TEST_CASE("without a terminal a plain line is printed per minute if nothing else is logged") {
   const std::string plain = Watched(Toggle::kNever, 1, 600, 0);
   CHECK(Count(plain, "\n") == 9);
   CHECK(Count(plain, "step 60/600") == 1);
@@ -84,7 +84,7 @@ TEST_CASE("off a terminal there is a plain line a minute where nothing else is s
   CHECK(Count(Watched(Toggle::kNever, 1, 600, 30), "step ") == 0);
 }
 
-TEST_CASE("a narrow status line keeps the time that is left") {
+TEST_CASE("a narrow status line keeps the remaining time") {
   const ProgressReport report{.activity = "train",
                               .step = 1200,
                               .goal = 20000,
@@ -102,7 +102,7 @@ TEST_CASE("a narrow status line keeps the time that is left") {
   CHECK(StatusText(report, 130, 39) == "step 1,200/20,000  ETA 2m10s");
 }
 
-TEST_CASE("people are told a step a second, and no more than they need") {
+TEST_CASE("at most one step per second is printed, and no redundant lines") {
   Speech speech;
   CHECK(speech.Shown("loss = 2.5, step = 0", 10) == "step 0  loss 2.500");
   CHECK(speech.Shown("loss = 1.5, step = 100 (0.5 sec)", 10.5) == std::nullopt);
@@ -123,7 +123,7 @@ TEST_CASE("people are told a step a second, and no more than they need") {
         "stopped at step 4200: max_steps, loss 0.250");
 }
 
-TEST_CASE("what is no error of the job's ends with 1 and asks for a report") {
+TEST_CASE("an internal error exits with code 1 and asks for a report") {
   int exit_code = 0;
   const std::string text = StderrOf([&] {
     exit_code = Guarded({}, [](config::Sources& /*sources*/) -> int {

@@ -11,7 +11,7 @@
 namespace tpuest::cli {
 namespace {
 
-TEST_CASE("a gate fails where its comparison holds, and where there is no number") {
+TEST_CASE("a gate fails if its comparison holds, and for NaN") {
   CHECK(ParseEvalGate("accuracy<0.9").FailsAt(0.8));
   CHECK(!ParseEvalGate("accuracy<0.9").FailsAt(0.9));
   CHECK(ParseEvalGate("accuracy <= 0.9").FailsAt(0.9));
@@ -21,14 +21,14 @@ TEST_CASE("a gate fails where its comparison holds, and where there is no number
   CHECK(ParseEvalGate("test/label/mean < 1").metric == "test/label/mean");
 }
 
-TEST_CASE("what is no gate is refused") {
+TEST_CASE("an invalid gate is refused") {
   for (const char* text : {"", "accuracy", "accuracy<", "<0.9", "accuracy=0.9", "accuracy<x",
                            "accuracy<0.9x", "accuracy<nan", "accuracy<<1"}) {
     CHECK_THROWS_AS((void)ParseEvalGate(text), Error);
   }
 }
 
-TEST_CASE("failed gates come in their order; an unknown metric is told with the known ones") {
+TEST_CASE("failed gates keep their order; an unknown metric is refused with the known ones") {
   const auto failed = FailedGates(
       {ParseEvalGate("loss>0.1"), ParseEvalGate("accuracy<0.5"), ParseEvalGate("loss>0")},
       {{"accuracy", 0.75}, {"loss", 0.2}});

@@ -79,7 +79,7 @@ TEST_CASE("every key of a job is in its schema, with its meaning") {
   CHECK(keys > 300);
 }
 
-TEST_CASE("the sections that have a key are those that the schema lists") {
+TEST_CASE("the schema lists exactly the sections that have a key") {
   const std::vector<config::SchemaKey> keys = config::Schema<Job>();
   for (const std::string name :
        {"units", "learning_rate", "name", "decay_steps", "steps", "version", "model", "nowhere"}) {
@@ -95,7 +95,7 @@ TEST_CASE("the sections that have a key are those that the schema lists") {
   }
 }
 
-TEST_CASE("a schema says what a key takes, and what it is where the job does not say") {
+TEST_CASE("a schema gives the values of a key, and its default") {
   const Json root = JobSchema();
   const Json& properties = root["properties"];
   CHECK(root["required"] == Json({"version", "model"}));

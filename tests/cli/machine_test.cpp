@@ -7,14 +7,14 @@
 namespace tpuest::cli {
 namespace {
 
-TEST_CASE("a quota of cores is read as a control group has it") {
+TEST_CASE("a quota of cores is read from the control group") {
   CHECK(QuotaOf("150000 100000\n") == 1.5);
   CHECK_FALSE(QuotaOf("max 100000\n"));
   CHECK_FALSE(QuotaOf(""));
   CHECK_FALSE(QuotaOf("1 0"));
 }
 
-TEST_CASE("the chosen word is the one in brackets") {
+TEST_CASE("the chosen word is in brackets") {
   CHECK(ChosenOf("always [madvise] never\n") == "madvise");
   CHECK(ChosenOf("always").empty());
 }
@@ -26,7 +26,7 @@ TEST_CASE("no text names a user") {
   CHECK(WithoutNames("/home/bob", "") == "/home/~");
 }
 
-TEST_CASE("the disk of a folder that is still to be made is that of the nearest above it") {
+TEST_CASE("the disk of a missing folder is that of its nearest existing parent") {
   const TemporaryFolder folder;
   const DiskSpace disk = DiskAt(folder.File("a/b/c"));
   CHECK(disk.path == folder.path());

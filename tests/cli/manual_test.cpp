@@ -13,7 +13,7 @@
 namespace tpuest::cli {
 namespace {
 
-TEST_CASE("each type has a kind and a summary, and its name is its kind's alone") {
+TEST_CASE("each type has a kind and a summary, and a name that is unique in its kind") {
   std::set<std::pair<std::string_view, std::string>> names;
   for (const TypeEntry& type : JobCatalog().types) {
     CAPTURE(type.name);

@@ -65,7 +65,7 @@ TEST_CASE("models are found with head, layers and optimizers") {
   CHECK_FALSE(second->labels_are_classes);
 }
 
-TEST_CASE("what is no premade estimator is none") {
+TEST_CASE("a graph that is not a premade estimator is not recognized as one") {
   const Old other("none_of_ours");
   CHECK_FALSE(FindModel(other.graph, other.variables, other.columns));
 }

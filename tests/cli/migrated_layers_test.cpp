@@ -70,7 +70,7 @@ TEST_CASE("layers are found from the loss back to the input") {
   CHECK(layers.input.scale == doctest::Approx(1.0 / 255));
 }
 
-TEST_CASE("a sum of losses is no mean, and smoothed labels are found") {
+TEST_CASE("a sum of losses is not taken for a mean, and smoothed labels are found") {
   const auto sum = FindLosses(OldModel("keras").graph);
   REQUIRE(sum.size() == 1);
   CHECK(sum[0].is_sum);
@@ -85,7 +85,7 @@ TEST_CASE("a sum of losses is no mean, and smoothed labels are found") {
         "{type: MultiClassHead, n_classes: 5, label_smoothing: 0.1}");
 }
 
-TEST_CASE("labels that are vectors from the start are told") {
+TEST_CASE("labels that are vectors from the start are reported") {
   const SeenGraph graph = GraphOf(Node("x", "Placeholder") + Node("y", "Placeholder") +
                                   Node("loss", "SoftmaxCrossEntropyWithLogits", {"x", "y"}));
   const auto losses = FindLosses(graph);
@@ -94,7 +94,7 @@ TEST_CASE("labels that are vectors from the start are told") {
   CHECK_FALSE(losses[0].is_sum);
 }
 
-TEST_CASE("dropout is found as every version of TensorFlow made it") {
+TEST_CASE("dropout of every version of TensorFlow is found") {
   const std::string random = Node("x", "Placeholder") + Node("shape", "Shape", {"x"}) +
                              Node("dropout/uniform", "RandomUniform", {"shape"}) +
                              Number("low", 0) + Number("range", 1) +
@@ -125,7 +125,7 @@ TEST_CASE("dropout is found as every version of TensorFlow made it") {
   CHECK_FALSE(FindDropout(cast, *cast.Find("net/drop/dropout/mul")));
 }
 
-TEST_CASE("numbers follow from constants") {
+TEST_CASE("numbers are computed from constants") {
   const SeenGraph graph =
       GraphOf(Number("a", 3) + Number("b", 4) + Node("sum", "AddV2", {"a", "b"}) +
               Node("cast", "Cast", {"sum"}) + Node("half", "RealDiv", {"cast", "b"}) +
@@ -155,7 +155,7 @@ TEST_CASE("tf.train's optimizers are found with their numbers") {
   CHECK(optimizer("conv").unknown.empty());
 }
 
-TEST_CASE("a rate that is computed otherwise is told") {
+TEST_CASE("a rate computed in another way is reported") {
   const OldModel old("unknown");
   const SeenGraph graph =
       GraphOf(Node("w", "VarHandleOp") + Node("g", "Placeholder") + Node("rate", "Placeholder") +
@@ -167,7 +167,7 @@ TEST_CASE("a rate that is computed otherwise is told") {
   CHECK_FALSE(FindTrainOptimizer(graph, old.variables, "dnn/"));
 }
 
-TEST_CASE("what is no row of layers is named") {
+TEST_CASE("a node that is not part of a chain of layers is named") {
   const OldModel old("unknown");
   CHECK(FindSequential(old.graph, old.variables).obstacle ==
         "MatMul \"MatMul\" uses the variable \"weights\", which a layer would call <layer>/kernel");

@@ -122,7 +122,7 @@ TEST_CASE("every key that takes a path refuses one with a scheme, at its line") 
   CHECK(paths > 30);
 }
 
-TEST_CASE("every flag that takes a path is shown as one, so that it refuses a scheme") {
+TEST_CASE("every flag that takes a path is shown as a path, so that it refuses a scheme") {
   int paths = 0;
   for (const Command& command : Commands()) {
     for (const FlagWords& flag : FlagsOf(command)) {
@@ -138,7 +138,7 @@ TEST_CASE("every flag that takes a path is shown as one, so that it refuses a sc
   CHECK(paths > 50);
 }
 
-TEST_CASE("a path is shown by one of a few words") {
+TEST_CASE("names and help texts of paths use one of a few words") {
   CHECK(TakesPath("FILE|-"));
   CHECK(TakesPath("PATH|STEP|latest|best"));
   CHECK(TakesPath("DIR"));

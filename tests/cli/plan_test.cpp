@@ -13,7 +13,7 @@
 namespace tpuest::cli {
 namespace {
 
-TEST_CASE("numbers are told in three digits") {
+TEST_CASE("numbers are printed with three digits") {
   CHECK(CountText(0) == "0");
   CHECK(CountText(999) == "999");
   CHECK(CountText(1000) == "1.00 k");
@@ -26,13 +26,13 @@ TEST_CASE("numbers are told in three digits") {
   CHECK(BytesText(int64_t{48} << 30) == "48.0 GiB");
 }
 
-TEST_CASE("the columns of a table are as wide as what is in them") {
+TEST_CASE("the columns of a table are as wide as their contents") {
   CHECK(TableText({false, true, false}, {{"layer", "FLOPs", "job"}, {"a", "1,000,000", ""}}) ==
         "layer      FLOPs  job\n"
         "a      1,000,000\n");
 }
 
-TEST_CASE("epochs are steps times batch over the examples of one, where those are known") {
+TEST_CASE("epochs are steps times batch over the examples of an epoch, if known") {
   PlanReport report{.steps = 10, .batch_size = 32};
   CHECK_FALSE(report.epochs());
   report.epoch_size = 64;
@@ -59,7 +59,7 @@ optimizer: {type: AdamOptimizer, learning_rate: 0.001}
 train_spec: {input_fn: train, max_steps: 1}
 )";
 
-TEST_CASE("a layer has the parameters that are trained, and the model the bytes of all variables") {
+TEST_CASE("a layer counts trained parameters, and the model the bytes of all variables") {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/job.yaml";
   WriteFileAtomically(path, kJob, false);
@@ -87,7 +87,7 @@ TEST_CASE("a layer has the parameters that are trained, and the model the bytes 
   CHECK(cost.parameter_bytes == 4 * trained);
   // Two slots of each; two averages, the last layer, two powers of beta; the step is an int64.
   CHECK(cost.bytes == 4 * (3 * trained + 2 * 128 + 128 * 10 + 10 + 2) + 8);
-  // On the way back the first product has a gradient by its kernel, none by the images.
+  // In the backward pass the first product has a gradient for its kernel, but not for the images.
   const int64_t product = 2 * 32 * 784 * 128;
   CHECK(cost.flops > 2 * product);
   CHECK(cost.flops < 3 * product);

@@ -32,7 +32,7 @@ Panel PanelOf(std::vector<PlotPoint> points) {
   return panel;
 }
 
-TEST_CASE("a curve that is drawn in characters has a gap where it is not a number") {
+TEST_CASE("a curve drawn in characters has a gap at NaN") {
   const Panel panel = PanelOf({{0, 0}, {1, 0}, {2, NAN}, {3, 2}, {4, 2}});
   const std::string text = PlotText(panel, "step", {.width = 40, .height = 3, .unicode = false});
   CHECK(text ==
@@ -45,7 +45,7 @@ TEST_CASE("a curve that is drawn in characters has a gap where it is not a numbe
         "    * a<b\n");
 }
 
-TEST_CASE("an SVG has a line for each stretch, a dot for a point alone, and escapes names") {
+TEST_CASE("an SVG has a line for each stretch, a dot for a single point, and escaped names") {
   const std::string svg =
       PlotSvg({PanelOf({{0, 0}, {1, 1}, {2, NAN}, {3, 2}, {3.5, NAN}, {4, 2}, {4, 1}})}, "step");
   const auto count = [&](const std::string& part) {

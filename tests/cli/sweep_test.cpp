@@ -48,7 +48,7 @@ TEST_CASE("a grid's last key moves fastest, and draws are outermost") {
   CHECK(trials[0].values[2].second != trials[6].values[2].second);
 }
 
-TEST_CASE("the draws of a key depend on seed, trial and its own name alone") {
+TEST_CASE("the draws of a key depend only on seed, trial and the key's name") {
   const auto draws = [](Texts random, int64_t count, uint64_t seed) {
     Texts values;
     for (const Trial& trial : ExpandTrials({{}, std::move(random), count, seed})) {
@@ -95,7 +95,7 @@ TEST_CASE("draws have their distribution") {
   CHECK(chosen == std::set<std::string>{"relu", "[1,2]", "x"});
 }
 
-TEST_CASE("what is no distribution is refused with what it is") {
+TEST_CASE("an invalid distribution is refused with the reason") {
   const auto says = [](const char* text) {
     return MessageOf([&] { std::ignore = ParseDistribution(text); });
   };
@@ -111,7 +111,7 @@ TEST_CASE("what is no distribution is refused with what it is") {
   CHECK(says("k=0.1") == "--random k=0.1: expected KEY=DISTRIBUTION(...)");
 }
 
-TEST_CASE("the index of a task is from 0 on, whatever the scheduler counts from") {
+TEST_CASE("the index of a task counts from 0 for every scheduler") {
   const auto index = [](std::map<std::string, std::string> set) {
     return ArrayTaskIndex([&](const std::string& name) -> std::optional<std::string> {
       const auto found = set.find(name);
@@ -133,7 +133,7 @@ TEST_CASE("the index of a task is from 0 on, whatever the scheduler counts from"
         }) == "SLURM_ARRAY_TASK_ID is 'x'; expected a whole number from 0 on");
 }
 
-TEST_CASE("curves are named as a person asks for them") {
+TEST_CASE("a curve is found by the names that a person uses") {
   const std::string one =
       "{\"step\":1,\"loss\":2.5,\"learning_rate\":0.1}\n"
       "{\"step\":2,\"loss\":null}\n"
@@ -168,7 +168,7 @@ TEST_CASE("the best trial is done, has a number, and is the first of equals") {
   CHECK(BestOf(results, {"accuracy", "max"}) == nullptr);
 }
 
-TEST_CASE("a metric's direction is the recorded one, or what its name says") {
+TEST_CASE("a metric's direction is the recorded one, otherwise follows from its name") {
   const MetricOrder recorded{"steps_to_goal", "max"};
   CHECK(ChosenOrder(recorded, std::nullopt, std::nullopt).mode == "max");
   CHECK(ChosenOrder(recorded, "steps_to_goal", "min").mode == "min");

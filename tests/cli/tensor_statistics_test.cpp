@@ -11,7 +11,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-TEST_CASE("statistics are of the finite values, the others are counted") {
+TEST_CASE("statistics cover the finite values, and non-finite values are counted") {
   const auto s = StatisticsOf(Tensor::Of<float>({6}, {0, 2, 4, kNan, -kInf, kInf}));
   REQUIRE(s);
   CHECK(s->count == 3);
@@ -43,7 +43,7 @@ TEST_CASE("the distance of two tensors is the largest over their elements") {
   CHECK(d.differ == 2);
 }
 
-TEST_CASE("NaN is no distance from NaN, and infinitely far from a number") {
+TEST_CASE("NaN has distance 0 from NaN, and is infinitely far from a number") {
   const Tensor a = Tensor::Of<float>({2}, {kNan, 1});
   CHECK(DistanceOf(a, Tensor::Of<float>({2}, {kNan, 2})).max_abs == 1);
   CHECK(std::isinf(DistanceOf(a, Tensor::Of<float>({2}, {0, 1})).max_abs));

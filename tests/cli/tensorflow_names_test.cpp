@@ -1,4 +1,4 @@
-// Each of TensorFlow's names that a job has not is answered where it is written.
+// Each of TensorFlow's names that a job lacks is answered at its place.
 
 #include "cli/job/tensorflow_names.h"
 
@@ -98,7 +98,7 @@ bool Holds(const std::vector<std::string>& texts, std::string_view text) {
   });
 }
 
-TEST_CASE("each argument of TensorFlow's that is no key is answered") {
+TEST_CASE("each argument of TensorFlow that is not a key is answered") {
   for (const OtherKey& other : TensorFlowNames().keys) {
     for (const std::string& section : Split(other.sections, ' ')) {
       const std::string override = OverrideOf(section, other.key);
@@ -118,7 +118,7 @@ TEST_CASE("each argument of TensorFlow's that is no key is answered") {
   }
 }
 
-TEST_CASE("what is accepted is left out with a note") {
+TEST_CASE("an accepted argument is ignored with a note") {
   const Answer answer = AnswerTo("optimizer={type: AdamOptimizer, use_locking: true}");
   CHECK(answer.notes ==
         std::vector<std::string>{
@@ -128,7 +128,7 @@ TEST_CASE("what is accepted is left out with a note") {
                                  "needed: every op runs on the device of the step"});
 }
 
-TEST_CASE("what asks for nothing passes without a word") {
+TEST_CASE("an argument without a request passes silently") {
   for (const std::string override :
        {"run_config={master: ''}", "run_config={evaluation_master: null}",
         "optimizer={type: AdamOptimizer, use_locking: null}"}) {
@@ -141,7 +141,7 @@ TEST_CASE("what asks for nothing passes without a word") {
   CHECK(Holds(AnswerTo("run_config={master: local}").hints, "--device tpu selects a TPU"));
 }
 
-TEST_CASE("each class of TensorFlow's that is no type is answered") {
+TEST_CASE("each class of TensorFlow that is not a type is answered") {
   for (const OtherType& other : TensorFlowNames().types) {
     const std::string name(other.name);
     CAPTURE(name);

@@ -66,7 +66,9 @@ job.yaml:5 {type: dense, units: "${params.size}", name: "${name}_${X:-y}"}
 )");
 }
 
-TEST_CASE("repeat, if and formulas; a whole formula has its own type, one in a text is text") {
+TEST_CASE(
+    "repeat, if and formulas expand; a formula alone keeps its type, a formula inside a text "
+    "becomes text") {
   CHECK(Written(R"(  layers:
     - {type: dense, repeat: 3, if: i != 1, units: "${4 * 2 ** i}", name: "dense${i}", activation: "${none if i == 0 else 'relu'}"}
     - {type: dense, repeat: [{u: 1, n: a}, {u: 2, n: b}], units: "${u}", name: "${n}"}
@@ -77,7 +79,7 @@ job.yaml:5 {type: dense, units: 2, name: b}
 )");
 }
 
-TEST_CASE("a block has parameters, its own labels, and what stands before it as `input`") {
+TEST_CASE("a block has parameters, its own labels, and the layer before it as `input`") {
   CHECK(Written(R"(  blocks:
     residual:
       parameters: {units: required, twice: "${2 * units}", shortcut: false}
@@ -101,7 +103,7 @@ job.yaml:10 {type: add, inputs: ["@6", image]}
 )");
 }
 
-TEST_CASE("blocks in blocks; the first layer takes the inputs that its block was given") {
+TEST_CASE("blocks nest, and the first layer takes its block's inputs") {
   CHECK(Written(R"(  blocks:
     inner: {parameters: {n: required}, layers: [{type: dense, units: "${n}"}]}
     outer: {layers: [{block: inner, n: 1}, {block: inner, repeat: 2, n: "${10 + i}"}]}
@@ -116,7 +118,7 @@ job.yaml:6 {type: add, inputs: ["@2", b]}
 )");
 }
 
-TEST_CASE("the sections of a repeat set the parameters of the block, but for those beside it") {
+TEST_CASE("the sections of a repeat set the parameters of the block, except those set beside it") {
   const std::string block =
       "  blocks: {b: {parameters: {a: relu, u: required}, layers: [{type: dense, units: \"${u}\", "
       "activation: \"${a}\"}]}}\n";
@@ -142,7 +144,7 @@ TEST_CASE("blocks see the model's parameters, unless their own have the name") {
         "job.yaml:4 {type: dense, units: 3, activation: tanh}\n");
 }
 
-TEST_CASE("a model file is a model of type Functional, with its head where the job has none") {
+TEST_CASE("a model file is a model of type Functional, with its head if the job has none") {
   CHECK(Written("  type: net18\n  classes: 3\n  precision: bfloat16\n") == R"(type: Functional
 precision: bfloat16
 net.yaml:10 {type: dense, units: 36}
@@ -167,7 +169,7 @@ head: {type: MultiClassHead, n_classes: 3}
 )");
 }
 
-TEST_CASE("a model file is a layer, too") {
+TEST_CASE("a model file can also be a layer") {
   CHECK(
       Written(R"(  layers:
     - {type: net18, name: base, trainable: false, classes: 2}
@@ -178,7 +180,7 @@ job.yaml:5 {type: dense, units: 1}
 )");
 }
 
-TEST_CASE("faults are told at their line and column, all at once") {
+TEST_CASE("faults are reported at their line and column, all at once") {
   CHECK(Written(R"(  blocks:
     b: {parameters: {n: required, m: 1}, layers: [{type: dense, units: "${n + k}"}]}
   layers:

@@ -21,7 +21,7 @@ TEST_CASE("a fault looks like a compiler's") {
         "      |     ^^^^^^^^^^^^^^^^^^ did you mean 'iterations_per_loop'?\n");
 }
 
-TEST_CASE("another hint stands in a line of its own") {
+TEST_CASE("any other hint has a separate line") {
   Sources sources;
   sources.Add("job.yaml", "a: 1\nb: 2\ntrain_batch_size: 6\n");
   const Fault fault{"batch size 6", "nearest: train_batch_size=8", "", Place{"job.yaml", 3, 19}, 1};
@@ -35,13 +35,13 @@ TEST_CASE("another hint stands in a line of its own") {
         "      = nearest: train_batch_size=8\n");
 }
 
-TEST_CASE("faults without a line, and several") {
+TEST_CASE("faults without a line, and several faults, are printed") {
   CHECK(Render(std::vector<Fault>{Fault{"one", "", "", {}, 0},
                                   Fault{"two", "did you mean 'x'?", "", Place{"f", 0, 0}, 0}},
                Sources()) == "error: one\nf: error: two\n      = did you mean 'x'?\n");
 }
 
-TEST_CASE("carets stand under tabs and wide characters, and end with the line") {
+TEST_CASE("carets align under tabs and wide characters, and end with the line") {
   Sources sources;
   sources.Add("j", "é\tab: cd\nx\n");
   CHECK(Render(Fault{"m", "", "", Place{"j", 1, 3}, 2}, sources) ==
@@ -52,14 +52,14 @@ TEST_CASE("carets stand under tabs and wide characters, and end with the line") 
         "j:2:9: error: m\n    2 | x\n      |         ^\n");
 }
 
-TEST_CASE("what a terminal would obey is not printed") {
+TEST_CASE("control sequences of terminals are not printed") {
   Sources sources;
   sources.Add("j", "a\x1b[31m\xff");
   CHECK(Render(Fault{"m", "", "", Place{"j", 1, 1}, 1}, sources) ==
         "j:1:1: error: m\n    1 | a?[31m?\n      | ^\n");
 }
 
-TEST_CASE("faults that name a key are told at its place, in the job's order, each once") {
+TEST_CASE("faults that name a key are reported at its place, in the job's order, each once") {
   Sources sources;
   const Loaded<Sample> loaded =
       ParseJob<Sample>("version: 1\nbatch: 3\nname: x\n", "job.yaml", {}, sources);

@@ -42,7 +42,7 @@ class Files {
   TemporaryFolder folder_;
 };
 
-TEST_CASE("a job's keys go over those of its base files, the first of which is the lowest") {
+TEST_CASE("a job's keys override those of its base files, whose first is the lowest") {
   const Files files;
   files.Add("low.yaml", "version: 1\nbatch: 1\nrun: {keep: 1, model_dir: low}\nrates: [1, 2]\n");
   files.Add("high.yaml", "batch: 2\nrun: {keep: 2}\n");
@@ -67,7 +67,7 @@ TEST_CASE(
   CHECK(loaded.job.inputs.at("train").files.at(0) == files.Path("common/a.csv"));
 }
 
-TEST_CASE("a section of another type takes no key of the one below") {
+TEST_CASE("a section of another type takes no key of the section below") {
   const Files files;
   files.Add("base.yaml", "version: 1\noptimizer: {type: Momentum, momentum: 0.9}\n");
   files.Add("other.yaml", "base: base.yaml\noptimizer: {type: Sgd, rate: 0.5}\n");
@@ -76,7 +76,8 @@ TEST_CASE("a section of another type takes no key of the one below") {
   CHECK(std::get<Momentum>(*files.Load("same.yaml").job.optimizer).momentum == 0.9);
 }
 
-TEST_CASE("--set-file goes over the job, KEY=VALUE over it; what was covered is known") {
+TEST_CASE(
+    "--set-file overrides the job, KEY=VALUE overrides both; overridden values are recorded") {
   const Files files;
   files.Add("base.yaml", "batch: 1\n");
   files.Add("job.yaml", "version: 1\nbase: base.yaml\nbatch: 2\n");
@@ -94,7 +95,7 @@ TEST_CASE("--set-file goes over the job, KEY=VALUE over it; what was covered is 
         std::vector<std::string>{"1 base.yaml:1", "2 job.yaml:3", "3 a.yaml:1", "4 b.yaml:1"});
 }
 
-TEST_CASE("a base that is not there, that is no file, or that names itself is told at its line") {
+TEST_CASE("a base that is missing, not a file, or its own base is refused at its line") {
   const Files files;
   files.Add("none.yaml", "version: 1\nbase: bse.yaml\n");
   files.Add("base.yaml", "version: 1\nbase: circle.yaml\n");
@@ -116,7 +117,7 @@ TEST_CASE("a base that is not there, that is no file, or that names itself is to
         "      = base: [common.yaml]\n");
 }
 
-TEST_CASE("a fault of a base file is told there; a base cannot be set over the job") {
+TEST_CASE("a fault of a base file is reported in that file; a base cannot be set by an override") {
   const Files files;
   files.Add("base.yaml", "version: 1\nbach: 8\n");
   files.Add("job.yaml", "base: base.yaml\n");

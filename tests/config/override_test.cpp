@@ -22,7 +22,7 @@ Outcome With(const std::vector<Override>& overrides) {
 // The faults of one override, as the user sees them.
 std::string Refused(const std::string& text) { return With({{text}}).rendered; }
 
-TEST_CASE("an override replaces what the job says, the last one wins") {
+TEST_CASE("an override replaces the job's value, and the last override wins") {
   const Outcome outcome = With({{"batch=64"}, {"run.keep=9"}, {"batch=1e2"}, {"params.lr=1e-4"}});
   REQUIRE(outcome.rendered == "");
   CHECK(outcome.job.batch == 100);
@@ -39,7 +39,7 @@ TEST_CASE("VALUE is a YAML flow value") {
   CHECK_FALSE(outcome.job.optimizer.has_value());
 }
 
-TEST_CASE("where a string is asked for, VALUE is taken as it stands") {
+TEST_CASE("a key of type string takes VALUE literally") {
   CHECK(With({{"name=010"}}).job.name == "010");
   CHECK(With({{"name=a: [b], #c"}}).job.name == "a: [b], #c");
   CHECK(With({{"name="}}).job.name.empty());
@@ -49,7 +49,7 @@ TEST_CASE("where a string is asked for, VALUE is taken as it stands") {
   CHECK(With({{"run.model_dir=runs/${name}"}}).job.run.model_dir == "runs/job");
 }
 
-TEST_CASE("a VALUE that is missing is refused where it is no text") {
+TEST_CASE("a missing VALUE is refused except for a string") {
   CHECK(Refused("batch=") ==
         "command line: error: 'batch=': the value is missing\n"
         "      | batch=\n"
@@ -70,7 +70,7 @@ TEST_CASE("list items are named by index, and a bare type becomes a section") {
         "      | ^^^^^^^^^^^^^^^^^^^^^\n");
 }
 
-TEST_CASE("sections that the job does not have are made") {
+TEST_CASE("sections that the job lacks are created") {
   const Outcome outcome = ReadSample(
       "version: 1\n", {{"optimizer.type=Sgd"}, {"optimizer.rate=0.5"}, {"inputs.a.files=[f]"}});
   REQUIRE(outcome.rendered == "");
@@ -78,7 +78,7 @@ TEST_CASE("sections that the job does not have are made") {
   CHECK(outcome.job.inputs.at("a").files == std::vector<std::string>{"f"});
 }
 
-TEST_CASE("the end of one key path only stands for it") {
+TEST_CASE("a suffix that fits only one key path names it") {
   const Outcome outcome = With({{"shards=4"},
                                 {"cores.per_loop=auto"},
                                 {"momentum=0.5"},
@@ -104,7 +104,7 @@ TEST_CASE("the end of one key path only stands for it") {
         "batch batch\n");
 }
 
-TEST_CASE("the end of a key whose value is a parameter stands for the parameter") {
+TEST_CASE("a suffix of a key whose value is a parameter names the parameter") {
   const std::string job =
       "version: 1\nparams: {lr: 0.05}\noptimizer: {type: Sgd, rate: \"${params.lr}\"}\n";
   const Outcome outcome = ReadSample(job, {{"rate=0.25"}});
@@ -118,7 +118,7 @@ TEST_CASE("the end of a key whose value is a parameter stands for the parameter"
   CHECK(whole.job.params.at("lr").text == "0.05");
 }
 
-TEST_CASE("a colon without a space behind it is told") {
+TEST_CASE("a colon without a space after it is reported") {
   CHECK(Refused("optimizer={type:Sgd}").find("= put a space after the colon: type: Sgd\n") !=
         std::string::npos);
   CHECK(Refused("optimizer={type: Sgd, rate:3}").find("= put a space after the colon: rate: 3\n") !=
@@ -126,7 +126,7 @@ TEST_CASE("a colon without a space behind it is told") {
   CHECK(Refused("optimizer={type: Sgd, a::: 3}").find("colon") == std::string::npos);
 }
 
-TEST_CASE("an ambiguous end lists what it could stand for") {
+TEST_CASE("an ambiguous suffix lists the matching keys") {
   CHECK(Refused("repeat=2") ==
         "command line: error: 'repeat' matches more than one key\n"
         "      | repeat=2\n"
@@ -196,7 +196,7 @@ TEST_CASE("a flag's value carries the flag's name") {
         "      |          ^\n");
 }
 
-TEST_CASE("input paths of the command line are left as they are") {
+TEST_CASE("input paths of the command line stay unchanged") {
   const Outcome outcome = With({{"inputs.train.files=[x]"}});
   CHECK(outcome.job.inputs.at("train").files == std::vector<std::string>{"x"});
   CHECK(outcome.job.inputs.at("test").files == std::vector<std::string>{"/jobs/b"});
@@ -210,7 +210,7 @@ TEST_CASE("faults of the job come before the command line's") {
         "2:1 unknown key 'nope'\n");
 }
 
-TEST_CASE("KEY+=ITEM adds to the job's list, or to the default") {
+TEST_CASE("KEY+=ITEM appends to the job's list, or to the default") {
   const Outcome outcome =
       With({{"rates+=1"}, {"rates+=2"}, {"files+=b"}, {"inputs.train.map+={op: scale, by: 2}"}});
   CHECK(outcome.rendered.find("'files' matches more than one key") != std::string::npos);
@@ -229,7 +229,7 @@ TEST_CASE("KEY+=ITEM adds to the job's list, or to the default") {
         "      = batch=VALUE\n");
 }
 
-TEST_CASE("~KEY goes back to the default, by a suffix too") {
+TEST_CASE("~KEY restores the default, also by a suffix") {
   const Outcome outcome = With({{"~keep"}, {"~optimizer"}, {"~inputs.train.map[0]"}, {"~batch"}});
   REQUIRE(outcome.rendered == "");
   CHECK(outcome.job.run.keep == 5);

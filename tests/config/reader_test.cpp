@@ -154,7 +154,7 @@ TEST_CASE("periods") {
         expected + "the string \"5\" (did you mean 5 without quotes?)\n");
 }
 
-TEST_CASE("strings take any scalar as it is written, and only the words they allow") {
+TEST_CASE("strings take any scalar literally, and only their allowed words") {
   CHECK(JobOf("name: 010").name == "010");
   CHECK(JobOf("name: true").name == "true");
   CHECK(JobOf("name: \"\"").name.empty());
@@ -195,7 +195,7 @@ TEST_CASE("unknown keys come with what was probably meant") {
         "unknown key 'momentum' in optimizer ('momentum' is an option of Momentum, not of Sgd)\n");
 }
 
-TEST_CASE("required keys of a section that is there must be there") {
+TEST_CASE("a section that is present needs its required keys") {
   CHECK(FaultLines(ReadSample("name: x\n")) == "1:1 missing key 'version' at the top level\n");
   CHECK(FaultLines(ReadSample("version: 1\ninputs:\n  train: {repeat: 1}\n")) ==
         "3:3 missing key 'files' in inputs.train\n");
@@ -203,7 +203,7 @@ TEST_CASE("required keys of a section that is there must be there") {
         "missing key 'momentum' in optimizer (momentum: fraction kept)\n");
 }
 
-TEST_CASE("a section of several types is told by its type") {
+TEST_CASE("a section of several types is identified by its type") {
   CHECK(std::get<Sgd>(*JobOf("optimizer: Sgd").optimizer).rate == 0.1);
   CHECK(
       std::get<Momentum>(*JobOf("optimizer: {type: HeavyBall, momentum: 1}").optimizer).momentum ==
@@ -221,7 +221,7 @@ TEST_CASE("a section of several types is told by its type") {
         "inputs.a.map[0]: unknown op 'corp' (did you mean 'crop'?)\n");
 }
 
-TEST_CASE("a value of several types is told by its kind") {
+TEST_CASE("a value of several types is identified by its kind") {
   const auto input = [](const std::string& text) {
     return JobOf("inputs: {a: {files: [b], " + text + "}}").inputs.at("a");
   };
@@ -254,7 +254,7 @@ TEST_CASE("a section, or several of them by name") {
         "unknown key 'inptu' in eval (did you mean 'input'?)\n");
 }
 
-TEST_CASE("variables are put in where a value is read") {
+TEST_CASE("variables are substituted when a value is read") {
   const Sample job = JobOf(
       "name: run_${params.n}\n"
       "batch: \"${params.n}\"\n"
@@ -294,7 +294,7 @@ TEST_CASE("the environment is the process's") {
   CHECK_FALSE(ProcessEnvironment("TPUEST_NO_SUCH_VARIABLE").has_value());
 }
 
-TEST_CASE("input paths stand beside the file that names them") {
+TEST_CASE("input paths are relative to the file that names them") {
   const auto job = [](const std::string& path) {
     return ReadSample(
                "version: 1\ninputs: {a: {files: [x/*.rec, /abs, \"\"], vocabulary: ../v}}\n"
@@ -309,7 +309,7 @@ TEST_CASE("input paths stand beside the file that names them") {
   CHECK(job("a.yaml").inputs.at("a").files[0] == "x/*.rec");
 }
 
-TEST_CASE("all faults are told at once, in the order of the lines") {
+TEST_CASE("all faults are reported at once, in the order of the lines") {
   const Outcome outcome = ReadSample(
       "rates: 3\n"
       "nmae: x\n"

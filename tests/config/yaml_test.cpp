@@ -29,7 +29,7 @@ TEST_CASE("a merge key fills in what the section does not say itself") {
   CHECK(outcome.job.inputs.at("train").repeat == -1);
 }
 
-TEST_CASE("of several merged sections the first wins, wherever the merge key stands") {
+TEST_CASE("the first of several merged sections wins, for any position of the merge key") {
   const Outcome outcome = ReadSample(
       "version: 1\n"
       "x-a: &a {keep: 1, save_every: 2}\n"
@@ -43,14 +43,14 @@ TEST_CASE("of several merged sections the first wins, wherever the merge key sta
   CHECK(outcome.job.run.model_dir == "m");
 }
 
-TEST_CASE("a merge key takes sections only, and stands once") {
+TEST_CASE("a merge key takes only sections, and may appear once") {
   CHECK(FaultLines(ReadSample("version: 1\n<<: 3\n")) ==
         "2:1 '<<' merges sections: expected an alias of a section, or a list of such aliases\n");
   CHECK(FaultLines(ReadSample("version: 1\nrun:\n  <<: {keep: 1}\n  <<: {keep: 2}\n")) ==
         "4:3 duplicate key '<<'\n");
 }
 
-TEST_CASE("a fault in an anchored section is told once") {
+TEST_CASE("a fault in an anchored section is reported once") {
   const Outcome outcome = ReadSample(
       "version: 1\n"
       "inputs:\n"
@@ -61,13 +61,13 @@ TEST_CASE("a fault in an anchored section is told once") {
         "3:42 unknown key 'colour' in inputs.train\n");
 }
 
-TEST_CASE("x- keys at the top level are a home for anchors, and unknown elsewhere") {
+TEST_CASE("x- keys hold anchors at the top level, and are unknown elsewhere") {
   const Outcome outcome = ReadSample("version: 1\nx-rates: &r [1, 2]\nrates: *r\nrun: {x-a: 1}\n");
   CHECK(FaultLines(outcome) == "4:7 unknown key 'x-a' in run\n");
   CHECK(outcome.job.rates == std::vector<double>{1, 2});
 }
 
-TEST_CASE("what YAML does not allow is a fault with its place") {
+TEST_CASE("invalid YAML is a fault with its place") {
   const auto faults = [](std::string_view text) { return FaultLines(ReadSample(text)); };
   CHECK(faults("version: 1\nrun:\n\tkeep: 3\n") == "3:1 a tab cannot indent YAML\n");
   CHECK(faults("version: 1\nname: a: b\n") == "2:8 a ':' is not allowed here\n");
@@ -79,7 +79,7 @@ TEST_CASE("what YAML does not allow is a fault with its place") {
   CHECK(faults("version: 1\nname: @x\n") == "2:7 unexpected character\n");
 }
 
-TEST_CASE("what YAML allows and a job does not is a fault with its place") {
+TEST_CASE("YAML that a job does not allow is a fault with its place") {
   const auto faults = [](std::string_view text) { return FaultLines(ReadSample(text)); };
   CHECK(faults("version: 1\nname: !!str 3\n") ==
         "2:7 the tag 'tag:yaml.org,2002:str' has no meaning here\n");
@@ -134,7 +134,7 @@ TEST_CASE("a surrogate pair of JSON in double quotes is one character") {
             .job.params.contains("\U0001f600"));
 }
 
-TEST_CASE("half of a surrogate pair is refused where it stands") {
+TEST_CASE("half of a surrogate pair is refused at its place") {
   const auto faults = [](const std::string& text) {
     return FaultLines(ReadSample("version: 1\nname: " + text + "\n"));
   };
@@ -168,7 +168,7 @@ TEST_CASE("text that is not UTF-8 is refused at its first wrong byte") {
         "2:8 byte 0x00 is a control character\n");
 }
 
-TEST_CASE("nesting and aliases of aliases have a bound") {
+TEST_CASE("nesting and aliases of aliases are bounded") {
   const std::string deep =
       "version: 1\nextra: " + std::string(63, '[') + std::string(63, ']') + "\n";
   CHECK(ReadSample(deep).faults.empty());

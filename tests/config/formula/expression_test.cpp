@@ -22,7 +22,7 @@ std::string Answer(std::string_view formula) {
   }
 }
 
-TEST_CASE("formulas are Python's") {
+TEST_CASE("formulas follow Python") {
   CHECK(Answer("4 * filters") == "256");
   CHECK(Answer("2 + 3 * 4 ** 2 // 5 % 4 - -1") == "4");
   CHECK(Answer("-7 // 2") == "-4");
@@ -49,7 +49,7 @@ TEST_CASE("formulas are Python's") {
   CHECK(Answer("(1, 2) + (3,)") == "[1, 2, 3]");
 }
 
-TEST_CASE("a part is computed only where Python computes it") {
+TEST_CASE("a part is evaluated only if Python evaluates it") {
   CHECK(Answer("0 if alpha < 1 else 1 // 0") == "0");
   CHECK(Answer("false and 1 // 0 == 0") == "false");
   CHECK(Answer("true or 1 // 0 == 0") == "true");
@@ -66,7 +66,7 @@ TEST_CASE("make_divisible gives the channels of MobileNet") {
   CHECK(Answer("make_divisible(10, 3)") == "9");
 }
 
-TEST_CASE("what is no formula is refused where it goes wrong") {
+TEST_CASE("an invalid formula is refused at the place of the error") {
   CHECK(Answer("2 *") == "a value is missing at the end '' ");
   CHECK(Answer("2 x") == "unexpected 'x' in the formula 'x' ");
   CHECK(Answer("2x") == "unexpected 'x' after a number 'x' write * to multiply");
