@@ -1,5 +1,5 @@
 #pragma once
-// Completion: the words that may stand next on a command line, for shells.
+// Completion for shells: the words that may come next on a command line.
 
 #include <string>
 #include <vector>
@@ -8,17 +8,16 @@
 
 namespace tpuest::cli {
 
-// A word that may stand there.
+// A possible next word.
 struct Candidate {
   std::string word;
-  std::string about;  // a phrase; "" where there is nothing to say
+  std::string about;  // a phrase; may be empty
 };
 
 // Candidates for the last of `words`, which may be empty; the program's own name is not among
-// `words`. They are commands, flags and their values, recipes, words of the manual, keys of the job
-// or run that is named and the values that they may have, and the steps of its checkpoints. There
-// are none where a file is to be named: shells know these. Never throws: of a job that cannot be
-// read nothing is known.
+// `words`. They are commands, flags and their values, recipes, words of the manual, keys of the
+// named job or run and their values, and the steps of its checkpoints. Empty if a file is expected,
+// because shells complete files. Never throws: a job that cannot be read gives no candidates.
 [[nodiscard]] std::vector<Candidate> Complete(const std::vector<std::string>& words);
 
 // Splits a line into words as a shell does; the line may end in the middle of one.
@@ -28,8 +27,8 @@ struct Candidate {
 [[nodiscard]] Command CompletionCommand();
 
 // `__complete --line LINE`, `__complete --about WORD...` or `__complete WORD...`: prints candidates
-// on stdout, one a line, with --about a tab and what there is to say behind it, and returns the
-// exit code, 0.
+// to stdout, one per line, with --about followed by a tab and a description, and returns the exit
+// code, 0.
 int PrintCompletions(const std::vector<std::string>& arguments);
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// The program tells what it was built with.
+// Describes the build of the program.
 
 #include <string_view>
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace tpuest::cli {
 
-// All texts were fixed when the program was compiled and live as long as it. The commit is empty
-// where the sources are no checkout of Git; ./dev keeps it true at every build.
+// All texts are compiled in and live as long as the program. The commit is empty if the sources are
+// not a Git checkout; ./dev updates it at every build.
 struct BuildInfo {
   std::string_view version;                                              // "0.1.0"
   std::string_view commit;                                               // "3f2a9c81d0e4+changes"

@@ -1,5 +1,5 @@
 #pragma once
-// The machine's resources and the limits of a process, as Linux tells them.
+// The machine's resources and the limits of a process, read from Linux.
 
 #include <cstdint>
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace tpuest::cli {
 
-// A disk; `free` is in bytes, those that a user without privileges may take.
+// A disk; `free` is the number of bytes available to an unprivileged user.
 struct DiskSpace {
   std::string path;  // the folder, or the nearest above it that exists
   uint64_t free = 0;
   bool writable = false;
-  std::string type;  // "nfs" and the like; empty: a local file system
+  std::string type;  // such as "nfs"; empty for a local file system
 };
 
 struct Machine {
@@ -33,15 +33,16 @@ struct Machine {
 // Reads /proc, /sys and the limits of the process. A value that cannot be read is 0, "" or nullopt;
 // nothing is thrown.
 [[nodiscard]] Machine ThisMachine();
-// The disk that `folder` is on, or would be on; "" is the working directory. Makes nothing.
+// Returns the disk that `folder` is on, or would be on; "" is the working directory. Creates
+// nothing.
 [[nodiscard]] DiskSpace DiskAt(const std::string& folder);
 
 // Reads cpu.max of a control group, in cores: "max 100000" -> nullopt, "150000 100000" -> 1.5.
 [[nodiscard]] std::optional<double> QuotaOf(const std::string& cpu_max);
-// Takes the word in brackets: "always [madvise] never" -> "madvise"; "" where there is none.
+// Takes the word in brackets: "always [madvise] never" -> "madvise"; "" if none is in brackets.
 [[nodiscard]] std::string ChosenOf(const std::string& choices);
-// Replaces the home folder by "~", and the user's name below /home, too, so that a report can be
-// shown to others.
+// Replaces the home folder by "~", and also the user's name below /home, so that a report can be
+// published.
 [[nodiscard]] std::string WithoutNames(std::string text, const std::string& home);
 
 }  // namespace tpuest::cli

@@ -1,6 +1,6 @@
 #pragma once
-// SIGTERM, SIGUSR1 and SIGHUP ask the run to save and leave (exit code 75, or 143 with nothing to
-// save), Ctrl-C asks for the same (130); a second signal leaves at once (143, 130).
+// SIGTERM, SIGUSR1 and SIGHUP make the run save and exit (code 75, or 143 with nothing to save),
+// and so does Ctrl-C (130); a second signal exits at once (143, 130).
 
 #include <optional>
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace tpuest::cli {
 
-// The names of the signals that a run can leave at: "SIGTERM" and so on.
+// Returns the names of the signals on which a run can stop: "SIGTERM" and so on.
 [[nodiscard]] std::vector<std::string> StopSignalNames();
 // The number of such a name; nullopt for any other.
 [[nodiscard]] std::optional<int> SignalNamed(std::string_view name);
 
-// Installs the handlers of these for the whole process, and ignores SIGPIPE so that a closed pipe
-// is an error of the write. What has not left `grace_secs` (up to whole seconds) after the first of
-// them leaves at once. `stop` lives as long as the process.
+// Installs handlers of the named signals for the whole process, and ignores SIGPIPE so that writing
+// to a closed pipe is an error. The process exits at once if it still runs `grace_secs` (rounded up
+// to seconds) after the first signal. `stop` must live as long as the process.
 void HandleSignals(StopSignal& stop, const std::vector<std::string>& names,
                    std::optional<double> grace_secs);
 

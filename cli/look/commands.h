@@ -1,13 +1,13 @@
 #pragma once
-// The commands that look inside: files, runs, steps, the machine. None changes a run.
+// The commands that inspect files, runs, steps and the machine. None changes a run.
 
 #include "cli/shell/command.h"
 
 namespace tpuest::cli {
 
-// Exit code 3 where --verify finds damage in a TFRecord file.
+// Exit code 3 if --verify finds damage in a TFRecord file.
 [[nodiscard]] Command InspectCommand();
-// Exit code 8 where what a run has left is not what its job gives.
+// Exit code 8 if the job does not reproduce the run's results.
 [[nodiscard]] Command VerifyCommand();
 [[nodiscard]] Command ReplayCommand();
 [[nodiscard]] Command BenchCommand();

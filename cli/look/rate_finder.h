@@ -1,6 +1,6 @@
 #pragma once
-// The range test of learning rates (Smith 2015): a run's first steps at rates that rise step by
-// step, and what their losses say.
+// The range test of learning rates (Smith 2015): trains a run's first steps at rates that rise step
+// by step, and evaluates their losses.
 
 #include <cstdint>
 #include <optional>
@@ -33,12 +33,12 @@ struct RateRange {
   std::optional<std::string> key;  // nullopt: the job's only learning rate
 };
 
-// Trains the job of the invocation afresh, in a temporary folder. Error kUsage where it has no
-// learning rate or several and none is named, kData where the input has too few batches.
+// Trains the job of the invocation from its start, in a temporary folder. Error kUsage if it has no
+// learning rate, or several and none is named; kData if the input has too few batches.
 [[nodiscard]] RateTest TestRates(const Invocation& invocation, const RateRange& range,
                                  config::Sources& sources);
 
-// What losses at rising rates say; of the steps `rate` and `loss` are there.
+// Evaluates losses at rising rates; `steps` has only `rate` and `loss`.
 [[nodiscard]] RateTest JudgeRates(std::vector<RateStep> steps);
 
 }  // namespace tpuest::cli

@@ -1,6 +1,6 @@
 #pragma once
 // Trains a stretch of a run's steps again: by the run's own job, from one of its checkpoints or
-// from its start, in a temporary folder that goes with this object.
+// from its start, in a temporary folder that this object removes.
 
 #include <cstdint>
 #include <functional>
@@ -17,10 +17,10 @@ namespace tpuest::cli {
 // The run that a command line names: its model_dir, or one of its checkpoints.
 struct NamedRun {
   std::string model_dir;
-  std::optional<std::string> checkpoint;  // prefix, where one is named
+  std::optional<std::string> checkpoint;  // prefix, if one is named
 };
-// The run that the invocation's argument or its --model-dir names. Error kUsage where there is
-// none, more than one, or no run's folder; kCheckpoint where there is no such checkpoint.
+// Returns the run that the invocation's argument or its --model-dir names. Error kUsage for none,
+// more than one, or a folder that is not a run; kCheckpoint if the checkpoint does not exist.
 [[nodiscard]] NamedRun RunOf(const Invocation& invocation);
 
 // The prefix of the run's newest checkpoint before a global step; nullopt: its start.
@@ -29,8 +29,8 @@ struct NamedRun {
 
 class Rerun {
  public:
-  // `from`: the checkpoint that it goes on from; nullopt: the run's start. Overrides and flags of
-  // the invocation hold as for train. Error kUsage for a job that does not train.
+  // `from`: the checkpoint that it resumes from; nullopt means the run's start. Overrides and flags
+  // of the invocation apply as for train. Error kUsage for a job that does not train.
   Rerun(const Invocation& invocation, const NamedRun& run, const std::optional<std::string>& from,
         config::Sources& sources);
   ~Rerun();
@@ -38,7 +38,7 @@ class Rerun {
   Rerun& operator=(const Rerun&) = delete;
 
   [[nodiscard]] Session& session() { return *session_; }
-  // The global step from which training goes on.
+  // Returns the global step from which training resumes.
   [[nodiscard]] int64_t start() const { return start_; }
   // The temporary model_dir; it is a run's folder once it has trained.
   [[nodiscard]] const std::string& folder() const { return folder_; }
@@ -46,7 +46,7 @@ class Rerun {
   // Takes the job's stream and gives the one to train on.
   using Wrap = std::function<std::unique_ptr<BatchStream>(std::unique_ptr<BatchStream>)>;
   // Trains up to a global step and saves a checkpoint there; returns the global step that was
-  // reached, which is less where the input ended. `watch` is called around the loops. Error
+  // reached, which is smaller if the input ended. `watch` is called around the loops. Error
   // kInterrupted (exit code 130) or kPreempted (75) after a signal.
   int64_t TrainTo(int64_t step, SessionRunHook* watch = nullptr, const Wrap& wrap = nullptr);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The pages of the manual that are made from the declarations: of a type, of keys, of all of them.
+// Writes the pages of the manual from the declarations: of a type, of keys, of all of them.
 
 #include <string>
 #include <vector>
@@ -10,11 +10,12 @@
 
 namespace tpuest::cli {
 
-// What a type is, how else it is written, where it stands, and its keys.
+// Returns a type's summary, aliases, places and keys.
 [[nodiscard]] Document PageOf(const TypeEntry& type);
 // A kind's types, each with its summary.
 [[nodiscard]] Document PageOf(const Kind& kind);
-// A key of the job, or of a type, by its path; of a section with the keys right below it.
+// Returns the page of a key of the job or of a type, by its path; for a section with the keys
+// directly below it.
 [[nodiscard]] Document PageOf(const config::SchemaKey& key,
                               const std::vector<config::SchemaKey>& all);
 
@@ -26,7 +27,7 @@ struct ManFile {
   std::string name;  // "tpuest-train.1"
   std::string text;
 };
-// tpuest(1), a page a command, and tpuest-job(5), which has the keys and types.
+// Returns tpuest(1), a page per command, and tpuest-job(5) with the keys and types.
 [[nodiscard]] std::vector<ManFile> ManPages(const std::vector<Command>& commands);
 
 }  // namespace tpuest::cli

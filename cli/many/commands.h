@@ -5,12 +5,11 @@
 
 namespace tpuest::cli {
 
-// The exit code of a sweep is that of its first trial that is not done; 6 where that was killed by
-// SIGKILL.
+// The exit code of a sweep is that of its first unfinished trial; 6 if SIGKILL killed it.
 [[nodiscard]] Command SweepCommand();
 [[nodiscard]] Command PlotCommand();
 [[nodiscard]] Command AverageCommand();
-// Exit code 0 where runs differ, too: the document says so.
+// Exit code 0 even if runs differ: the document has the differences.
 [[nodiscard]] Command CompareCommand();
 [[nodiscard]] Command ListCommand();
 

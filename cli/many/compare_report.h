@@ -14,12 +14,13 @@ struct CompareReport {
   std::vector<ComparedRun> runs;
   std::vector<KeyDifference> keys;
   std::vector<KeyDifference> program;
-  std::vector<Parting> partings;  // one a run but the first: where it leaves the first
-  bool has_baseline = false;      // the first run is what the others are measured by
+  std::vector<Parting>
+      partings;  // one per run except the first: where it begins to differ from the first
+  bool has_baseline = false;  // the first run is the baseline of the others
 
   [[nodiscard]] bool differs() const;
-  // The names of all that can have made the runs differ: paths of keys, then version, device, cpu,
-  // input.
+  // Returns the names of everything that can have made the runs differ: paths of keys, then
+  // version, device, cpu, input.
   [[nodiscard]] std::vector<std::string> Candidates() const;
 };
 
@@ -27,16 +28,16 @@ struct CompareReport {
 struct BaselineChange {
   std::string metric;
   double difference = 0;      // to the baseline
-  std::optional<bool> worse;  // nullopt: it is not known whether more is better
+  std::optional<bool> worse;  // nullopt if it is unknown whether more is better
 };
-// The results that both have, in the baseline's order.
+// Returns the results that both have, in the baseline's order.
 [[nodiscard]] std::vector<BaselineChange> ChangesFrom(const ComparedRun& baseline,
                                                       const ComparedRun& run);
 
-// With a baseline each other run has `changes: {METRIC: {difference, worse}}`, too.
-// {runs: [{path, global_step, version, device, cpu, input, metrics}], keys: [{key, values,
-// can_change_bits}], partings: [{run, losses: {step, values} | null, common_losses, parameters:
-// {step, variables, of} | null, common_checkpoints}], candidates}.
+// With a baseline each other run also has `changes: {METRIC: {difference, worse}}`. {runs: [{path,
+// global_step, version, device, cpu, input, metrics}], keys: [{key, values, can_change_bits}],
+// partings: [{run, losses: {step, values} | null, common_losses, parameters: {step, variables, of}
+// | null, common_checkpoints}], candidates}.
 [[nodiscard]] Json CompareJson(const CompareReport& report);
 // Tables for a person. Longer values than 40 characters are cut.
 [[nodiscard]] std::string CompareText(const CompareReport& report);

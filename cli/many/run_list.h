@@ -9,7 +9,7 @@
 namespace tpuest::cli {
 
 struct ListedRun {
-  std::string path;             // relative to the folder that was asked for
+  std::string path;             // relative to the listed folder
   std::optional<int64_t> step;  // global step of the newest checkpoint
   std::optional<double> loss;   // the last that was logged
   std::string metric;           // "accuracy"; empty: there was no evaluation
@@ -21,9 +21,9 @@ struct ListedRun {
 };
 
 // The run folders at most three levels below, in alphabetical order; the folder itself if it is
-// one. The metric of a run is the one that its keep_best or BestExporter goes by, else accuracy,
-// auc, average_loss or loss, whichever there is first. A run that is damaged has fewer fields.
-// Error kData if there is no such folder.
+// one. The metric of a run is that of its keep_best or BestExporter, otherwise the first of
+// accuracy, auc, average_loss and loss that it has. A damaged run has fewer fields. Error kData if
+// the folder does not exist.
 [[nodiscard]] std::vector<ListedRun> ListRuns(const std::string& folder);
 
 }  // namespace tpuest::cli

@@ -30,15 +30,15 @@ struct CommandWords {
   std::string_view summary;                // one line of the list in --help
   std::vector<std::string_view> examples;  // shown first in the command's own help; one at least
   Takes takes = Takes::kJob;
-  std::vector<Subject> subjects = {};  // the first word beside the flags may be one
+  std::vector<Subject> subjects = {};  // words that may be the first word besides the flags
   bool needs_subject = false;
   std::string_view group = {};  // the heading of the list in --help
 };
 
 struct Command : CommandWords {
-  // `make` makes an invocation with room for the command's own flags, which `declare` names; `run`
-  // takes no other invocation, and returns the exit code; what it throws is shown with the files of
-  // `sources` (see guarded.h).
+  // `make` creates an invocation of the command's own type, whose flags `declare` declares. `run`
+  // takes only such an invocation, and returns the exit code; its errors are shown with the files
+  // of `sources` (see guarded.h).
   std::function<std::unique_ptr<Invocation>()> make;
   std::function<void(FlagSet& flags, Invocation& to)> declare;
   std::function<int(const Invocation& invocation, config::Sources& sources)> run;
@@ -66,7 +66,8 @@ template <class T>
       std::move(words), [](FlagSet&, Invocation&) {}, run);
 }
 
-// A copy of the invocation as another command's, T; the flags of that one are at their defaults.
+// Returns a copy of the invocation as T, another command's, with the flags of that command at their
+// defaults.
 template <class T>
 [[nodiscard]] T InvocationWith(const Invocation& invocation) {
   T result;
@@ -74,7 +75,7 @@ template <class T>
   return result;
 }
 
-// The command of this name, which points into `commands`; nullptr: there is none.
+// Returns the command of this name, pointing into `commands`; nullptr if none has it.
 [[nodiscard]] const Command* FindCommand(const std::vector<Command>& commands,
                                          std::string_view name);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a message quotes of the user's may be of any length; a message is not.
+// Bounds the length of messages that quote the user's input, which may be long.
 
 #include <string>
 
@@ -7,8 +7,8 @@ namespace tpuest::cli {
 
 inline constexpr size_t kMostMessage = 1000;  // bytes
 
-// At most kMostMessage bytes of UTF-8, in front of a character, and "..." where something is left
-// out.
+// Returns at most kMostMessage bytes of UTF-8, cut between characters, with "..." if the text was
+// cut.
 [[nodiscard]] inline std::string CutMessage(std::string text) {
   if (text.size() <= kMostMessage) return text;
   size_t end = kMostMessage;

@@ -1,5 +1,5 @@
 #pragma once
-// A page of the manual, and the ways of writing one: for a terminal, as Markdown, as a man page.
+// A page of the manual, which can be written for a terminal, as Markdown or as a man page.
 
 #include <string>
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace tpuest::cli {
 
-// A part of a page. Texts are plain, but that `words between backquotes` are code.
+// A part of a page. Texts are plain, except that `words between backquotes` are code.
 struct Block {
   enum class Kind { kHeading, kParagraph, kCode, kItem };
   Kind kind = Kind::kParagraph;
-  std::string text;  // a heading, a paragraph, lines of code, what an item says of its term
+  std::string text;  // a heading, a paragraph, lines of code, or an item's explanation of its term
   std::string term;  // of an item
   int level = 1;     // of a heading: 1 and 2
 };
@@ -32,7 +32,7 @@ class Document {
   std::vector<Block> blocks_;
 };
 
-// For a terminal that is so many columns wide (20 at least), without backquotes.
+// Returns the text for a terminal of `columns` columns (at least 20), without backquotes.
 [[nodiscard]] std::string PlainText(const Document& document, int columns);
 // For a page of docs/; headings of level 1 are "## ".
 [[nodiscard]] std::string Markdown(const Document& document);

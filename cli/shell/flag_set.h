@@ -1,6 +1,6 @@
 #pragma once
-// The flags of a command write to variables of the caller. A wrong value is a usage error that says
-// what the flag expects and what it found.
+// The flags of a command write to variables of the caller. A wrong value is a usage error with the
+// expected and the found value.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,11 +19,11 @@ class Option;
 
 namespace tpuest::cli {
 
-// Whether a flag's value, as the help shows it, may be a path: "FILE|-", "PATH|STEP|latest", "DIR".
-// Such a value has no scheme (core/base/path_scheme.h).
+// Returns true if a flag's value, as the help shows it, may be a path: "FILE|-",
+// "PATH|STEP|latest", "DIR". Such a value has no scheme (core/base/path_scheme.h).
 [[nodiscard]] bool TakesPath(std::string_view shown);
 
-// The variables that flags write to outlive the parse, and so does `app`.
+// `app` and the variables that flags write to must outlive the parse.
 class FlagSet {
  public:
   explicit FlagSet(CLI::App& app) : app_(app) {}
@@ -33,12 +33,12 @@ class FlagSet {
 
   // A flag without a value.
   void Switch(const std::string& flag, bool& to, const std::string& help);
-  // A flag that takes text; `shown` stands for it in the help.
+  // A flag that takes text; the help shows it as `shown`.
   void Text(const std::string& flag, std::string& to, const std::string& shown,
             const std::string& help);
   void Text(const std::string& flag, std::optional<std::string>& to, const std::string& shown,
             const std::string& help);
-  // A flag that may be given again; each takes one word.
+  // A flag that may be repeated; each takes one word.
   void Repeated(const std::string& flag, std::vector<std::string>& to, const std::string& shown,
                 const std::string& help);
   // A flag that takes a whole number from `least` to the most that T holds.
@@ -49,7 +49,7 @@ class FlagSet {
         flag, least, std::min<uint64_t>(kMost, std::numeric_limits<int64_t>::max()),
         [&to](int64_t number) { to = static_cast<Number<T>>(number); }, help);
   }
-  // A flag that takes one of a few words, each with the value that it stands for.
+  // A flag that takes one of a few words, each with its value.
   template <class T>
   void Choice(const std::string& flag, T& to, const std::vector<std::pair<std::string, T>>& choices,
               const std::string& help) {
@@ -58,7 +58,7 @@ class FlagSet {
     AddChoice(
         flag, words, [&to, choices](size_t i) { to = choices[i].second; }, help);
   }
-  // A flag whose value `read` takes: it returns nullopt, or, for a wrong value, what was expected.
+  // A flag whose value `read` parses: it returns nullopt, or for a wrong value the expected form.
   using Read = std::function<std::optional<std::string>(const std::string& given)>;
   void Checked(const std::string& flag, const Read& read, const std::string& shown,
                const std::string& help);

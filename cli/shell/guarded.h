@@ -1,5 +1,5 @@
 #pragma once
-// Errors end here: what a command throws becomes text for a person, a document, and the exit code.
+// Turns the errors of a command into text for a person, a document, and the exit code.
 
 #include <functional>
 
@@ -8,11 +8,11 @@
 
 namespace tpuest::cli {
 
-// Runs `body` in the folder of -C and returns its exit code. Whatever it throws is printed on
-// stderr with the lines of the job it is about, with --json as {"error": ...} on stdout, too. The
-// exit code is then Error's Code; 6 for memory or threads that the machine refuses and for a stdout
-// that cannot be written; 1 for anything else, a bug. Here alone do faults that name a key find
-// their places.
+// Runs `body` in the folder of -C and returns its exit code. Prints its errors to stderr with the
+// lines of the job that they concern, with --json also as {"error": ...} to stdout. The exit code
+// is then Error's Code; 6 if the machine refuses memory or threads, or stdout cannot be written; 1
+// for anything else, which is a bug. This is the only place that gives faults with a key their
+// place in the job.
 int Guarded(const Invocation& invocation, const std::function<int(config::Sources& sources)>& body);
 
 }  // namespace tpuest::cli

@@ -1,6 +1,6 @@
 #pragma once
-// A command line that has been read: `tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]`, flags
-// and arguments in any order.
+// A parsed command line: `tpuest <command> [JOB.yaml] [KEY=VALUE ...] [flags]`, flags and arguments
+// in any order.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@ namespace tpuest::cli {
 enum class Toggle { kAuto, kAlways, kNever };
 enum class LogFormat { kText, kTensorFlow, kJson };
 
-// A flag that stands for a key of the job: --export-dir for export.export_dir_base.
+// A flag that sets a key of the job: --export-dir sets export.export_dir_base.
 struct KeyFlag {
   std::string flag;
   std::string key;
@@ -31,7 +31,7 @@ struct Invocation {
 
   // Flags of every command.
   std::optional<std::string> model_dir;
-  bool dry_run = false;  // everything is checked, nothing is written
+  bool dry_run = false;  // check everything, write nothing
   bool json = false;
   bool quiet = false;
   bool verbose = false;
@@ -42,18 +42,18 @@ struct Invocation {
   std::optional<std::string> directory;  // -C
   std::optional<int> threads;
   std::optional<std::string> device;  // null: as tpuest.device of the job says
-  bool no_commands = false;           // a job that runs code of its own is refused
-  bool by_itself = false;             // not with the other processes that a launcher has started
+  bool no_commands = false;           // refuse a job that runs foreign code
+  bool by_itself = false;             // run without the other processes of a launcher
 
   // Flags of commands that run a job.
   std::optional<std::string> checkpoint;
-  bool allow_older = false;         // the checkpoint before a newest one that is damaged
-  bool untrained = false;           // initial values where there is no checkpoint
+  bool allow_older = false;         // use the previous checkpoint if the newest is damaged
+  bool untrained = false;           // use initial values without a checkpoint
   std::optional<std::string> fold;  // "1/5"
   std::vector<KeyFlag> key_flags;   // over `overrides`
 };
 
-// What --device and tpuest.device may name.
+// The names that --device and tpuest.device accept.
 inline constexpr std::string_view kDeviceNames = "cpu, cpu-xla, cuda, tpu or pjrt:PATH";
 [[nodiscard]] bool IsDeviceName(std::string_view name);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The events that the lines of a run's log tell of, with their numbers. The log has TensorFlow's
-// words; people are shown fewer, and machines get the numbers as numbers.
+// Parses the lines of a run's log into events with their numbers. The log has TensorFlow's words;
+// the terminal shows fewer, and JSON has the numbers as numbers.
 
 #include <optional>
 #include <string>
@@ -13,8 +13,8 @@ namespace tpuest::cli {
 
 struct LogEvent {
   enum class Kind {
-    kOther,       // a line that stands for itself
-    kDetail,      // what TensorFlow says of its own doing: people are not shown it
+    kOther,       // any other line
+    kDetail,      // TensorFlow's internal progress, which the terminal does not show
     kStep,        // step, loss, seconds (since the line before; not of the first)
     kRate,        // steps_per_sec or examples_per_sec
     kCheckpoint,  // step, path
@@ -33,14 +33,14 @@ struct LogEvent {
 // The event's name in JSON: "step", "checkpoint"; "" of kOther and kDetail.
 [[nodiscard]] std::string_view NameOf(LogEvent::Kind kind);
 
-// What a line tells.
+// Returns the event of a line.
 [[nodiscard]] LogEvent EventOf(std::string_view line);
 
-// Makes of lines what a person is shown of them, in their order.
+// Turns log lines, in order, into the lines that a person sees.
 class Speech {
  public:
-  // The line as it is shown; nullopt: it is not. Of steps there is a line a second at most, with
-  // the steps per second since the one before. now: seconds of a clock.
+  // Returns the line to show; nullopt for none. Steps give at most one line per second, with the
+  // steps per second since the previous line. now: seconds of a clock.
   [[nodiscard]] std::optional<std::string> Shown(std::string_view line, double now);
 
  private:

@@ -1,15 +1,15 @@
 #pragma once
-// The checks of a file that a command is told to write.
+// Checks the output file of a command.
 
 #include <string>
 #include <vector>
 
 namespace tpuest::cli {
 
-// Error kUsage where `path` is one of the files that the command reads, by whatever name.
+// Throws Error kUsage if `path` is one of the files that the command reads, under any name.
 void CheckNoInput(const std::string& path, const std::vector<std::string>& inputs);
 
-// Error kUsage where a file is there already and `force` is false. Devices and pipes may be there.
+// Throws Error kUsage if the file exists and `force` is false. Devices and pipes may exist.
 void CheckNewFile(const std::string& path, bool force);
 
 }  // namespace tpuest::cli

@@ -24,14 +24,14 @@ using Json = nlohmann::ordered_json;
 // Prints {"schema": "tpuest.<command>/1", ...fields} and a newline on stdout. Error kResource as
 // FlushStdout.
 void PrintDocument(std::string_view command, const Json& fields);
-// Error kResource where what was printed cannot reach stdout (a full disk); false where its reader
-// has closed the pipe, having what it wanted.
+// Error kResource if the output cannot be written (a full disk). Returns false if the reader has
+// closed the pipe.
 bool FlushStdout();
 // Prints on stdout and flushes; the result and the error are those of FlushStdout.
 [[nodiscard]] bool WriteStdout(std::string_view text);
 // Prints {"error": {"code", "message", "file", "line", "column", "key", "hint"}} of the first fault
-// on stdout, "code" being the exit code and absent fields left out; all faults stand under "faults"
-// if there are more. `faults` holds one at least. Throws nothing.
+// on stdout, "code" being the exit code and absent fields left out; "faults" has all faults if
+// there are several. `faults` must not be empty. Throws nothing.
 void PrintError(Code code, const std::vector<Fault>& faults);
 
 }  // namespace tpuest::cli

@@ -1,15 +1,16 @@
 #pragma once
-// The terminal that people look at.
+// Properties of the terminal.
 
 #include "cli/shell/invocation.h"
 
 namespace tpuest::cli {
 
-// The columns of the terminal on a descriptor; 80 where none is known.
+// Returns the columns of the terminal on a descriptor; 80 if unknown.
 [[nodiscard]] int TerminalColumns(int descriptor);
-// Whether stderr is a terminal that redraws lines and shows colours: not where CI is set.
+// Returns true if stderr is a terminal that can redraw lines and show colours; false if CI is set.
 [[nodiscard]] bool IsTerminal();
-// Whether lines on stderr have colours: as the toggle says, or on a terminal without NO_COLOR.
+// Returns true if lines on stderr have colours: by the toggle, otherwise on a terminal without
+// NO_COLOR.
 [[nodiscard]] bool HasColours(Toggle toggle);
 
 }  // namespace tpuest::cli

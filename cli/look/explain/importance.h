@@ -1,6 +1,6 @@
 #pragma once
-// Permutation importance (Breiman 2001): what an evaluation loses when a column's values are dealt
-// out to other rows.
+// Permutation importance (Breiman 2001): how much an evaluation worsens when a column's values are
+// shuffled over the rows.
 
 #include <cstdint>
 #include <map>
@@ -24,7 +24,7 @@ struct Importances {
   EvaluateResult evaluation;              // of the rows as they are
   std::map<std::string, double> metrics;  // its metrics of one value
   std::string by;                         // the metric that the features are sorted by
-  std::vector<Importance> features;       // what raises it most, first
+  std::vector<Importance> features;       // the most important first
 };
 
 struct ImportanceRequest {

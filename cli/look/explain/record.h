@@ -1,6 +1,6 @@
 #pragma once
-// What made the prediction of one record: each feature is left out, by taking it from other rows,
-// and the prediction is as much higher with it as it is on average without.
+// Explains the prediction of one record: each feature in turn is replaced by its values in other
+// rows; its contribution is the prediction minus the mean prediction without it.
 
 #include <cstdint>
 #include <optional>
@@ -16,7 +16,7 @@ struct Contribution {
   std::string feature;
   std::string value;   // the record's, as text
   double without = 0;  // the mean prediction with other rows' values
-  double change = 0;   // the prediction less that
+  double change = 0;   // the prediction minus `without`
 };
 struct RecordReport {
   std::string prediction;  // "probabilities/tulip", "predictions"
@@ -32,9 +32,9 @@ struct RecordRequest {
   uint64_t seed = 0;
 };
 
-// Of a head of classes it is the probability of the class that is predicted, of others the first
-// number. Error kUsage for a record that there is not and a head without either; else as
-// Estimator::Predict's.
+// Explains the probability of the predicted class for a head of classes, otherwise the first
+// number. Error kUsage for a record out of range and a head without either; otherwise the errors of
+// Estimator::Predict.
 [[nodiscard]] RecordReport ExplainRecord(Estimator& estimator, const RecordRequest& request,
                                          const KeptRows& rows);
 

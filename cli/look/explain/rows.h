@@ -1,5 +1,5 @@
 #pragma once
-// The rows of an evaluation, kept: they are read once, and given again with columns changed.
+// Keeps the rows of an evaluation: they are read once, and replayed with changed columns.
 
 #include <cstdint>
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace tpuest::cli {
 
-// Batches as an input gives them, and what it says of their columns.
+// Batches of an input, and the spec of their columns.
 struct KeptRows {
   StreamSpec spec;
   std::vector<std::string> files;
   std::vector<Batch> batches;
 
-  // The rows that are no padding.
+  // Number of rows without padding.
   [[nodiscard]] int64_t count() const;
 };
 
 // An input_fn that gives `of`'s batches, up to `most` rows and to the end of the batch that has
-// them, and keeps them in `rows`, which outlives it.
+// them, and keeps them in `rows`, which must outlive it.
 [[nodiscard]] InputFn Keeping(InputFn of, int64_t most, KeptRows& rows);
 
-// An input_fn that gives the kept batches, but that row i has the feature (an index into the
-// spec's) of row order[i]. `rows` outlives it.
+// Returns an input_fn that gives the kept batches, except that row i has the feature (an index into
+// the spec's) of row order[i]. `rows` must outlive it.
 [[nodiscard]] InputFn Shuffled(const KeptRows& rows, size_t feature, std::vector<int64_t> order);
 
-// A kept row, or one whose feature is that of another kept row.
+// A kept row, possibly with one feature taken from another kept row.
 struct MixedRow {
   int64_t row = 0;
   std::optional<size_t> feature;

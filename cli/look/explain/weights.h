@@ -14,11 +14,12 @@ struct ColumnWeight {
   std::string column;           // of the job's feature_columns; "(bias)"
   std::string category;         // "": a number
   std::vector<double> weights;  // one a logit
-  bool named = true;            // false: a bucket of a hash that no kept row has a word for
+  bool named = true;            // false for a hash bucket without a word in the kept rows
 };
 
-// The weights of the linear part of the job's model, in the order of columns and categories; empty:
-// it has none. Words of hashed columns are those that `rows` have. Errors as BundleReader's.
+// Returns the weights of the linear part of the job's model, in the order of columns and
+// categories; empty if it has none. Words of hashed columns come from `rows`. Throws the errors of
+// BundleReader.
 [[nodiscard]] std::vector<ColumnWeight> LinearWeights(const Job& job,
                                                       const BundleReader& checkpoint,
                                                       const KeptRows& rows);

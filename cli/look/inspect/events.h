@@ -8,10 +8,10 @@
 
 namespace tpuest::cli {
 
-// Prints a line a tag on stdout: what it is, how many values, its steps, the last value. --json:
-// {kind: "events", tags: {<tag>: [[step, value], ...]}, types: {<tag>: "scalar"}, damaged}; the
-// value of a tag that is no scalar is null. Returns exit code 0, where a file is damaged, too: that
-// is said, and the rest of the file not read.
+// Prints a line per tag to stdout: its type, number of values, steps and last value. --json: {kind:
+// "events", tags: {<tag>: [[step, value], ...]}, types: {<tag>: "scalar"}, damaged}; the value of a
+// tag that is not a scalar is null. Returns exit code 0 even for a damaged file: the damage is
+// reported, and the rest of the file is not read.
 int ShowEvents(const Invocation& invocation, const std::vector<std::string>& files);
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// tpuest inspect shows a SavedModel, or a graph alone.
+// tpuest inspect shows a SavedModel, or just a graph.
 
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tpuest::cli {
 
-// The folder of the SavedModel that the path names, by its folder or by its saved_model.pb(txt);
-// nullopt: it names none.
+// Returns the folder of the SavedModel that the path names, by its folder or by its
+// saved_model.pb(txt); nullopt if it names none.
 [[nodiscard]] std::optional<std::string> SavedModelFolder(const std::string& path);
 
 // Prints tags, signatures, ops, assets and variables on stdout and returns exit code 0; with --json

@@ -12,9 +12,9 @@ namespace tpuest::cli {
 
 struct InspectInvocation : Invocation {
   std::vector<std::string> values;  // --value: the variables that are shown
-  std::optional<std::string> diff;  // --diff: the checkpoint that it is compared with
+  std::optional<std::string> diff;  // --diff: the checkpoint to compare with
   bool verify = false;
-  std::optional<int64_t> head;  // --head: so many records are shown
+  std::optional<int64_t> head;  // --head: number of records to show
 };
 
 }  // namespace tpuest::cli

@@ -1,5 +1,5 @@
 #pragma once
-// What a checkpoint tells about the rows of an embedding table.
+// Summarizes the rows of an embedding table in a checkpoint.
 
 #include <cstdint>
 #include <optional>
@@ -17,24 +17,25 @@ struct RowNorm {
 };
 
 struct TableNote {
-  bool by_rows = false;  // the written rows alone are there
+  bool by_rows = false;  // only materialized rows are stored
   int64_t rows = 0;      // that are there
   std::vector<RowNorm> largest;
 };
 
-// Of the weights of a table, whole or by its rows; nullopt: the tensor is none, or a slot of one.
+// Returns the note of a table's weights, stored whole or by rows; nullopt if the tensor is
+// something else, or a slot.
 [[nodiscard]] std::optional<TableNote> NoteOfTable(const BundleReader& reader,
                                                    const std::string& name, const Tensor& tensor);
 
-// What the counts of a table's rows tell (tpuest/seen/TABLE).
+// Summarizes the counts of a table's rows (tpuest/seen/TABLE).
 struct SeenNote {
   int64_t rows = 0;       // that were seen
   int64_t trained = 0;    // of them
   int64_t last_step = 0;  // that saw one
 };
-// nullopt: the tensor is none.
+// Returns nullopt for any other tensor.
 [[nodiscard]] std::optional<SeenNote> NoteOfSeen(const std::string& name, const Tensor& tensor);
-// "5 rows seen, 3 of them trained, the last at step 20"
+// "5 rows used, 3 of them trained, last used at step 20"
 [[nodiscard]] std::string TextOf(const SeenNote& note);
 [[nodiscard]] Json JsonOf(const SeenNote& note);
 

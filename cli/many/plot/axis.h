@@ -16,10 +16,9 @@ struct Axis {
   [[nodiscard]] double At(double value) const;
 };
 
-// An axis from the smallest to the largest value; those that are not finite, or not positive on a
-// logarithmic axis, are passed over, and without any it goes from 0 (0.1) to 1. It has about
-// `ticks` ticks, 1, 2 or 5 times a power of ten apart; on a logarithmic axis these are such
-// numbers.
+// An axis from the smallest to the largest value; values that are not finite, or not positive on a
+// logarithmic axis, are skipped; without values it ranges from 0 (0.1) to 1. It has about `ticks`
+// ticks, 1, 2 or 5 times a power of ten apart; on a logarithmic axis the ticks are such numbers.
 [[nodiscard]] Axis MakeAxis(const std::vector<double>& values, bool logarithmic, int ticks);
 // A tick's label: "0.001", "1,000,000", "2e-07".
 [[nodiscard]] std::string TickText(double value);

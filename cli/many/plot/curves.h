@@ -1,5 +1,5 @@
 #pragma once
-// Makes the curves of a plot from the files that runs have left.
+// Makes the curves of a plot from the files of runs.
 
 #include <map>
 #include <optional>
@@ -31,17 +31,18 @@ struct PlotRequest {
   std::vector<std::string> metrics;  // empty: train/loss, and loss and accuracy of evaluations
   bool over_time = false;            // x is seconds since the run's first event, not global steps
   bool log_y = false;
-  std::map<std::string, std::string> labels = {};  // what a run is called; its path, if not here
-  // Each value is the mean of those before it, which count less the further back they are: by this
-  // factor a point. 0: as they are.
+  std::map<std::string, std::string> labels =
+      {};  // names of runs; a run without a name is shown by its path
+  // Each value becomes a mean of the values up to it, whose weights fall by this factor per point.
+  // 0 does not smooth.
   double smoothing = 0;
   bool together = false;  // training and evaluations of a metric in one panel
 };
 
-// One panel a metric, in the request's order. Error kUsage for a folder without a run, a metric
-// that no run has, and runs that have logged no loss.
+// Returns one panel per metric, in the request's order. Error kUsage for a folder without a run, a
+// metric that no run has, and runs that have logged no loss.
 [[nodiscard]] std::vector<Panel> MakePanels(const PlotRequest& request);
-// True where a value can be drawn on the axis: it is finite, and positive on a logarithmic one.
+// Returns true if a value can be drawn on the axis: finite, and positive on a logarithmic axis.
 [[nodiscard]] bool IsDrawn(const Axis& y, double value);
 
 }  // namespace tpuest::cli

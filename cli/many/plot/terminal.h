@@ -1,5 +1,5 @@
 #pragma once
-// Draws a plot in characters; each curve has a symbol of its own.
+// Draws a plot in characters; each curve has a different symbol.
 
 #include <string>
 
@@ -13,8 +13,8 @@ struct TextCanvas {
   bool unicode = false;
 };
 
-// The canvas of stdout: its width, or 80; Unicode where the locale's encoding is UTF-8 and TERM is
-// not dumb.
+// The canvas of stdout: its width, or 80; Unicode if the locale's encoding is UTF-8 and TERM is not
+// dumb.
 [[nodiscard]] TextCanvas CanvasOfStdout();
 // The panel's title, curves, axes and legend, in lines that end in a newline.
 [[nodiscard]] std::string PlotText(const Panel& panel, const std::string& x_name,

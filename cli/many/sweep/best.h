@@ -12,32 +12,32 @@
 
 namespace tpuest::cli {
 
-// A trial, and the state and the curves that it came to.
+// A trial with its state and its curves.
 struct TrialResult {
   Trial trial;
   TrialStatus status;
   RunSeries series;
 };
 
-// One result a trial, in the record's order; one that has not begun has no curves.
+// Returns one result per trial, in the record's order; a trial that has not begun has no curves.
 [[nodiscard]] std::vector<TrialResult> ReadResults(const SweepFolder& folder,
                                                    const SweepRecord& record);
 
-// The order by which the job tells its best checkpoint: keep_best, else its first BestExporter,
-// else the smallest loss.
+// Returns the order that decides the job's best checkpoint: keep_best, otherwise its first
+// BestExporter, otherwise the smallest loss.
 [[nodiscard]] MetricOrder OrderOf(const Job& job);
 
-// The order of the flags --metric and --mode; what they leave out is the record's, or what the
-// metric's name says. Error kUsage for a metric of which nobody knows whether more is better.
+// The order of the flags --metric and --mode; omitted flags are taken from the record, or from the
+// metric's name. Error kUsage if it is unknown whether more of the metric is better.
 [[nodiscard]] MetricOrder ChosenOrder(const MetricOrder& recorded,
                                       const std::optional<std::string>& metric,
                                       const std::optional<std::string>& mode);
 
-// The last value of the metric; NaN where the trial has none.
+// The last value of the metric; NaN if the trial has none.
 [[nodiscard]] double ValueOf(const TrialResult& result, const MetricOrder& order);
 
-// The best of the trials that are done; of equal ones the first. nullptr where none has the metric.
-// It points into `results`.
+// Returns the best finished trial, the first of equals, pointing into `results`; nullptr if none
+// has the metric.
 [[nodiscard]] const TrialResult* BestOf(const std::vector<TrialResult>& results,
                                         const MetricOrder& order);
 

@@ -17,12 +17,12 @@ struct Distribution {
   std::vector<double> numbers;      // the arguments' numbers; empty for choice
 };
 
-// Reads "KEY=uniform(0,1)" and, without the shell's signs, "KEY=uniform:0,1". Error kUsage for
-// another form or name, and for bounds that are none.
+// Reads "KEY=uniform(0,1)" and, without characters that a shell interprets, "KEY=uniform:0,1".
+// Error kUsage for another form or name, and for invalid bounds.
 [[nodiscard]] Distribution ParseDistribution(std::string_view text);
 
 // The value that a trial gets, as on a command line: a pure function of seed, trial and key.
-// Numbers have six digits, so that the last bits of a machine's log and exp are not in them.
+// Numbers have six digits, so that they do not depend on the last bits of a machine's log and exp.
 [[nodiscard]] std::string DrawValue(const Distribution& distribution, uint64_t seed, int64_t trial);
 
 }  // namespace tpuest::cli

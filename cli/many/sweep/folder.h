@@ -18,7 +18,7 @@
 
 namespace tpuest::cli {
 
-// The record of a sweep, as sweep.json keeps it.
+// The record of a sweep in sweep.json.
 struct SweepRecord {
   std::string job;                     // path of the job's file
   std::vector<std::string> set_files;  // of every trial
@@ -26,42 +26,43 @@ struct SweepRecord {
   std::vector<std::string> overrides;  // of every trial
   SweepSpace space;
   std::string command;  // command of a trial: train, or train-and-evaluate
-  MetricOrder order;    // order by which the job itself would tell the best
+  MetricOrder order;    // order that decides the best trial by the job itself
   std::vector<Trial> trials;
 };
 
 struct TrialStatus {
-  // waiting: nothing was run; running: some process runs it; stopped: it has saved and is to be run
-  // again; killed: it is to be run again from its last checkpoint; failed; done.
+  // waiting: not started; running: a process runs it; stopped: it has saved and must be run again;
+  // killed: it must be run again from its last checkpoint; failed; done.
   std::string status = "waiting";
   std::optional<int> exit_code;
 
   [[nodiscard]] bool done() const { return status == "done"; }
 };
 
-// Reads and writes the folder. Errors of files are kResource for a full disk, kUsage where
-// permission is missing.
+// Reads and writes the folder. Errors of files are kResource for a full disk, kUsage for missing
+// permissions.
 class SweepFolder {
  public:
   explicit SweepFolder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Makes the folder and its sweep.json, or goes on with what is there: the same sweep, or one with
-  // fewer draws. Error kUsage for another sweep, with all that differs; kData for a sweep.json that
-  // is none.
+  // Creates the folder and its sweep.json, or accepts an existing one of the same sweep, or of one
+  // with fewer draws. Error kUsage for another sweep, with the differences; kData for an invalid
+  // sweep.json.
   void Claim(const SweepRecord& record) const;
-  // The record without the job's text. Error kUsage where there is no sweep, kData where sweep.json
-  // is damaged.
+  // The record without the job's text. Error kUsage if the folder is not a sweep, kData for a
+  // damaged sweep.json.
   [[nodiscard]] SweepRecord Read() const;
-  // Keeps others from running the sweep until the lock is destroyed. Error kUsage where another
-  // process runs it.
+  // Prevents other processes from running the sweep until the lock is destroyed. Error kUsage if
+  // another process runs it.
   [[nodiscard]] std::unique_ptr<FileLock> Lock() const;
 
   [[nodiscard]] std::string RunOf(const Trial& trial) const;
   [[nodiscard]] std::string LogOf(const Trial& trial) const;
-  // Writes down how the trial ended; 0 and nullopt (the trial begins) leave no file.
+  // Records how the trial ended; 0 and nullopt (the trial begins) leave no file.
   void NoteExit(const Trial& trial, std::optional<int> exit_code) const;
-  // The trial's state. `overrides` are those of every trial: a run with others is not this trial.
+  // Returns the trial's state. `overrides` are those of every trial: a run with different ones is
+  // not this trial.
   [[nodiscard]] TrialStatus StatusOf(const Trial& trial,
                                      const std::vector<std::string>& overrides) const;
 

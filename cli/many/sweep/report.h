@@ -16,10 +16,10 @@ namespace tpuest::cli {
                             const MetricOrder& order);
 // {path, job, trials: [{index, trial, path, overrides, status, exit_code, global_step, loss,
 // metrics}], best}; `loss` is that of the last logged step, metrics are those of the last
-// evaluations, best is null while no trial has one.
+// evaluations, best is null as long as no trial has a result.
 [[nodiscard]] Json SweepJson(const SweepFolder& folder, const SweepRecord& record,
                              const std::vector<TrialResult>& results, const MetricOrder& order);
-// A table with a row a trial, and the best one's folder.
+// Returns a table with a row per trial, and the best trial's folder.
 [[nodiscard]] std::string SweepText(const SweepFolder& folder,
                                     const std::vector<TrialResult>& results,
                                     const MetricOrder& order);

@@ -16,12 +16,12 @@ namespace tpuest::cli {
 
 class SweepRun {
  public:
-  // The arguments outlive it.
+  // The arguments must outlive it.
   SweepRun(const SweepInvocation& invocation, const SweepFolder& folder, const SweepRecord& record)
       : invocation_(invocation), folder_(folder), record_(record), console_(invocation, clock_) {}
 
-  // Runs the trials that are not done yet. The result is that of RunPool: the exit code after a
-  // signal, nullopt where all were run. Children write to their logs; status lines go to stderr.
+  // Runs the unfinished trials. Returns the result of RunPool: the exit code after a signal,
+  // nullopt if all were run. Children write to their logs; status lines go to stderr.
   std::optional<int> Run();
   [[nodiscard]] Log& log() { return console_.log(); }
 
@@ -40,7 +40,7 @@ class SweepRun {
   SystemClock clock_;
   Console console_;
   std::set<std::string> running_;  // trials, by name
-  std::set<std::string> told_;     // trials of which was said that another process runs them
+  std::set<std::string> told_;     // trials already reported as run by another process
   size_t done_ = 0;
   size_t ended_ = 0;    // trials that were begun here and have ended
   double begin_ = 0;    // seconds of the clock

@@ -26,8 +26,8 @@ struct Trial {
 };
 
 // All trials, draws outermost and the last grid innermost, so that a sweep with more draws begins
-// with the trials of one with fewer. Error kUsage for what is no grid or distribution, for a key
-// that stands twice, and for more than 10,000 trials.
+// with the trials of one with fewer. Error kUsage for an invalid grid or distribution, for a
+// repeated key, and for more than 10,000 trials.
 [[nodiscard]] std::vector<Trial> ExpandTrials(const SweepSpace& space);
 
 // Splits at commas outside quotes and brackets: "[1,2],[3]" has two values.
