@@ -48,7 +48,7 @@ std::map<std::string, std::string> KeysOf(PartialJob& partial) {
 bool IsSchemaPathOf(const std::string& schema, const std::string& path) {
   const std::vector<std::string> a = config::PathSteps(schema);
   const std::vector<std::string> b = config::PathSteps(path);
-  // The typed path may be the last steps of the schema's alone.
+  // The typed path may consist of only the last steps of the schema's path.
   if (b.size() > a.size()) return false;
   return std::equal(b.rbegin(), b.rend(), a.rbegin(),
                     [](const auto& x, const auto& y) { return x == y || x == "<name>"; });

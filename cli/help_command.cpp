@@ -25,7 +25,7 @@ struct HelpInvocation : Invocation {
   std::optional<std::string> man;
 };
 
-// What the manual has of a word.
+// The manual's entries for a word.
 struct Found {
   const Command* command = nullptr;
   const Kind* kind = nullptr;
@@ -90,7 +90,7 @@ void FindKeys(const std::string& word, Found& found) {
   if (asked.empty()) return;
   const Catalog& catalog = JobCatalog();
   for (const SchemaKey& key : catalog.keys) {
-    // The whole path is that key's alone.
+    // A whole path belongs to only one key.
     if (StepsOf(key.path) == asked) {
       found.keys = {{key, nullptr}};
       return;
@@ -146,7 +146,7 @@ Found Find(const std::string& word, bool only_keys) {
                       : "'tpuest help' lists the commands, 'tpuest ls layers' the layers");
 }
 
-// A key that many types have is told by where it stands.
+// A key that many types have is distinguished by its place.
 Document PageOf(const Found& found, const std::string& word) {
   Document page;
   if (found.command != nullptr) page.Append(HelpOf(*found.command));

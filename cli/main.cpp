@@ -20,7 +20,7 @@ static void OpenStandardDescriptors() {
 int main(int argc, char** argv) {
   using namespace tpuest::cli;
   OpenStandardDescriptors();
-  // A write past a limit on file sizes then fails like one to a full disk, and is told.
+  // A write past a limit on file sizes then fails like a write to a full disk, and is reported.
   std::signal(SIGXFSZ, SIG_IGN);
   // The completion scripts of shells ask this way.
   if (argc > 1 && std::string_view(argv[1]) == "__complete") {
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
   Parsed parsed;
   const int exit_code = Guarded(Invocation(), [&](tpuest::config::Sources& /*sources*/) {
     parsed = ParseCommandLine(Commands(), argc, argv);
-    return parsed.exit_code.value_or(0);  // help that cannot be written is an error, too
+    return parsed.exit_code.value_or(0);  // help that cannot be written is also an error
   });
   if (parsed.exit_code || exit_code != 0) return exit_code;
   return Guarded(*parsed.invocation, [&](tpuest::config::Sources& sources) {

@@ -22,7 +22,7 @@ Json InstructionSets() {
 Json Libraries() {
   Json libraries = Json::object();
   for (const auto& [name, version] : ThisBuild().libraries) libraries[std::string(name)] = version;
-  // Those that bits depend on, as they are loaded here.
+  // The libraries that bits depend on, as loaded here.
   libraries["oneDNN"] = ChosenCpuIsa().version;
   libraries["libc"] = LibcText();
   return libraries;

@@ -102,7 +102,7 @@ struct Span {
 // The steps of a key path: "hooks[1].type" and "hooks.1.type" are hooks, 1, type.
 [[nodiscard]] std::vector<std::string> PathSteps(std::string_view path);
 
-// The node at a key path, or nullptr. A key that holds dots is found too.
+// The node at a key path, or nullptr. Also finds keys that contain dots.
 [[nodiscard]] const Node* FindNode(const Tree& tree, std::string_view path);
 
 // Returns the span of a key path: a scalar's value, or the key of a section or list; for a path

@@ -26,7 +26,7 @@ std::string Read(const std::string& path) {
   }
 }
 
-// Finds the first line that begins with `key`, and takes what stands behind the separator.
+// Finds the first line that begins with `key`, and returns the text after the separator.
 std::string FieldOf(const std::string& text, std::string_view key) {
   for (const std::string& line : Split(text, '\n')) {
     if (!line.starts_with(key)) continue;

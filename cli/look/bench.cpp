@@ -153,7 +153,7 @@ int BenchTheInput(const BenchInvocation& invocation, const Job& job) {
 
 struct StepReport {
   StepBench step;
-  double input_rate = 0;  // examples/s of the input alone
+  double input_rate = 0;  // examples/s of the input by itself
   int64_t batch_size = 1;
 
   [[nodiscard]] double step_rate() const {

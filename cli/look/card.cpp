@@ -33,7 +33,7 @@ struct Results {
   std::vector<std::pair<std::string, double>> metrics;
 };
 
-// What a card tells; names and values as they are in the job where they are of the job.
+// The contents of a card; names and values of the job are as in the job.
 struct Card {
   std::string title;
   std::vector<std::pair<std::string, std::string>> model;

@@ -62,8 +62,8 @@ std::string TfConfigText(ClusterRules rules, std::vector<Problem>& problems) {
   }
 }
 
-// What the launchers' variables say; nullopt where they cannot be used. TF_CONFIG has a row of its
-// own for its faults.
+// Returns the place by the launchers' variables; nullopt if they are invalid. Faults of TF_CONFIG
+// have a separate row.
 std::optional<hosts::ProcessPlace> ProcessOf(ClusterRules rules, std::vector<Problem>& problems) {
   TfConfig config;
   try {

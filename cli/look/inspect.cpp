@@ -81,7 +81,7 @@ bool IsImage(const std::string& path) {
   if (KindOfOther(path)) return false;
   const MappedFile file(path);
   const auto format = ImageFormatOf(file.bytes());
-  // "BM" alone says little.
+  // Many other files also begin with "BM".
   return HasImageEnding(path) || (format && format != ImageFormat::kBmp);
 }
 

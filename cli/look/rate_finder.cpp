@@ -19,7 +19,7 @@ constexpr double kMemory = 0.9;     // of the smoothed loss
 constexpr double kDiverged = 4;     // times the lowest smoothed loss, or more
 constexpr int64_t kStepsALook = 5;  // between two looks at the losses
 
-// Where a job may have the rate of all its variables.
+// Keys that can have the learning rate of all variables.
 constexpr std::string_view kOneRate[] = {"optimizer.learning_rate",
                                          "model.optimizer.learning_rate"};
 

@@ -125,7 +125,7 @@ class LoggedStream final : public WrappedStream {
   RowLog& log_;
 };
 
-// Keeps the losses of the steps, one that is not finite too: that is what one replays for.
+// Keeps the losses of the steps, also a non-finite one, which is the reason for many replays.
 class StepLog final : public SessionRunHook {
  public:
   StepLog(Steps wanted, RowLog& rows) : wanted_(wanted), rows_(rows) {}
@@ -232,7 +232,7 @@ void PrintStep(const Replayed& replayed, const ReplayedStep& step) {
   fmt::print("{}", TableText({true, true, true, false}, table));
 }
 
-// Where the numbers of the step that diverged stop being finite: it is computed once more, with the
+// Finds the first non-finite tensor of the step that diverged, by computing it again with the
 // variables of the step before it.
 std::optional<NotFiniteTensor> NotFiniteIn(Rerun& rerun, RowLog& rows, const StreamSpec& spec,
                                            int64_t step) {

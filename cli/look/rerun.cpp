@@ -30,7 +30,7 @@ void BorrowFiles(const std::string& prefix, const std::string& folder) {
   }
 }
 
-// Makes the checkpoint, with what it stands on, the folder's newest.
+// Makes the checkpoint, with its base checkpoints, the folder's newest.
 void Borrow(const std::string& prefix, const std::string& folder) {
   BorrowFiles(prefix, folder);
   if (const std::optional<IncrementBase> base = BaseOf(prefix)) BorrowFiles(base->prefix, folder);
@@ -38,7 +38,7 @@ void Borrow(const std::string& prefix, const std::string& folder) {
   WriteCheckpointState(folder, {.model_checkpoint_path = own, .all_model_checkpoint_paths = {own}});
 }
 
-// The invocation of the run's job with `folder` as model_dir, where it saves at its end alone.
+// The invocation of the run's job with `folder` as model_dir, which saves only at its end.
 Invocation InvocationFor(const Invocation& given, const NamedRun& run, const std::string& folder) {
   Invocation invocation = given;
   invocation.arguments.clear();

@@ -12,7 +12,7 @@ namespace tpuest::cli {
 struct VerifyInvocation : Invocation {
   std::optional<std::string> from;  // --from: a step, a checkpoint, or "start"
   bool all = false;
-  std::optional<int64_t> records;  // --records: so many rows a SavedModel is compared on
+  std::optional<int64_t> records;  // --records: number of rows that compare a SavedModel
 };
 
 }  // namespace tpuest::cli

@@ -20,7 +20,7 @@ using config::Fresh;
 using config::Member;
 using config::Type;
 
-// How many of the keys that may hold a type are told.
+// Maximum number of listed keys that may have a type.
 constexpr size_t kMostPlaces = 4;
 
 constexpr std::string_view kOfKeras = "a saved Keras model, with its weights and compile settings";

@@ -13,7 +13,7 @@ namespace tpuest::cli {
 namespace {
 
 struct AverageInvocation : Invocation {
-  std::optional<int64_t> last;  // --last: so many checkpoints of one run
+  std::optional<int64_t> last;  // --last: number of checkpoints of one run
   std::optional<std::string> output;
 };
 

@@ -71,8 +71,8 @@ bool IsRun(const std::string& folder) {
   return RunFolder::ExistsIn(folder) || FileExists(CheckpointStatePath(folder));
 }
 
-// The newest checkpoint's step; nullopt for a state file that is damaged or names what is gone,
-// too.
+// The newest checkpoint's step; nullopt also for a state file that is damaged or names a missing
+// checkpoint.
 std::optional<int64_t> StepOf(const std::string& folder) {
   try {
     const auto latest = LatestCheckpoint(folder);

@@ -55,7 +55,7 @@ Invocation TrialInvocation(const SweepInvocation& invocation, const Trial& trial
   return own;
 }
 
-// Reads a trial's job as it will be read, so that what is wrong is told before anything runs.
+// Reads a trial's job as the trial will, so that its faults are reported before anything runs.
 Job LoadTrial(const SweepInvocation& invocation, const Trial& trial, config::Sources& sources) {
   Job job = LoadInvocationJob(TrialInvocation(invocation, trial), sources).job;
   if (const std::optional<std::string>& mirror = job.estimator.run_config.mirror) {
@@ -238,7 +238,7 @@ void CheckWords(const SweepInvocation& invocation) {
       invocation.subject == "best") {
     return;
   }
-  // A distribution that a shell cut at its space has left a word, too.
+  // A distribution that a shell split at its space also leaves a word.
   for (const std::string& text : invocation.random) (void)ParseDistribution(text);
   throw Error(
       Code::kUsage, fmt::format("'sweep' has no '{}'", invocation.arguments[0]),

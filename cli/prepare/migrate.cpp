@@ -1,4 +1,4 @@
-// tpuest migrate MODEL_DIR [--output FILE]: the job that goes on with an old Estimator's folder
+// tpuest migrate MODEL_DIR [--output FILE]: the job that resumes an old Estimator's folder
 
 #include <algorithm>
 #include <set>

@@ -12,7 +12,7 @@ int64_t BytesOf(const Variable& variable) {
   return variable.shape.elements() * static_cast<int64_t>(SizeOf(variable.dtype));
 }
 
-// The floating-point operations of each node, by id: 0 where a step does not run it on the device.
+// The floating-point operations of each node, by id: 0 if a step does not run it on the device.
 std::vector<int64_t> FlopsByNode(const BuiltModel& model) {
   const Graph& graph = *model.graph;
   const std::vector<Value> fetches = {model.spec.loss};
@@ -44,7 +44,7 @@ LayerRow RowOf(const GraphLayer& layer, const Graph& graph, const std::vector<in
   return row;
 }
 
-// How many rows of a table a replica looks up, each id for itself.
+// Returns the number of table rows that a replica looks up, counting each id separately.
 std::optional<int64_t> RowsAStep(const Variable& table, const Graph& graph) {
   int64_t rows = 0;
   for (const auto& node : graph.nodes()) {

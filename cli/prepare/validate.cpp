@@ -1,4 +1,4 @@
-// tpuest validate JOB.yaml: everything that can be told wrong without touching data or model_dir
+// tpuest validate JOB.yaml: reports every fault that can be found without data or model_dir
 
 #include "cli/check/model_check.h"
 #include "cli/job/job.h"

@@ -34,7 +34,7 @@ void SpreadReplicas(const hosts::ProcessPlace& place, tpuest::RunConfig& run_con
 // what it was asked.
 [[nodiscard]] bool WorksInGroup(const Job& job, const hosts::ProcessPlace& place,
                                 const Invocation& invocation);
-// Error kUsage for what cannot be trained, evaluated or predicted in so many processes.
+// Throws Error kUsage if the job cannot be trained, evaluated or predicted in that many processes.
 void CheckGroup(const Job& job, const hosts::ProcessPlace& place, const Invocation& invocation);
 // Returns how this process finds the other processes, and how long it waits for them. Error kUsage
 // if nothing says where they meet, and for a token that ClusterToken refuses.

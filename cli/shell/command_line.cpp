@@ -84,7 +84,7 @@ void PrintHelp(const Document& help) {
   fmt::print("{}", PlainText(help, TerminalColumns(STDOUT_FILENO)));
 }
 
-// An error of the command line is a document, too, where --json stands on it.
+// An error of the command line is also printed as a document if it has --json.
 int UsageError(const std::vector<std::string>& words, const std::string& message,
                const std::string& hint) {
   if (Holds(words, "--json")) PrintError(Code::kUsage, {{message, hint, "", {}, 0}});
@@ -102,7 +102,7 @@ std::string UnknownCommandHint(const std::vector<Command>& commands, const std::
                  : "'tpuest --help' lists the commands";
 }
 
-// TensorFlow's train_and_evaluate is a command's name too.
+// TensorFlow's train_and_evaluate is also a name of a command.
 std::string CanonicalName(std::string_view word) {
   return word == "train_and_evaluate" ? "train-and-evaluate" : std::string(word);
 }
@@ -122,9 +122,8 @@ std::set<std::string, std::less<>> CommonFlagsWithValue() {
   return names;
 }
 
-// The index of the command's word; argc: there is none. Common flags may stand before it. Where
-// other flags stand first, it is the first word that names a command, or else the first that is no
-// flag.
+// The index of the command's word; argc: there is none. Common flags may precede it. Where other
+// flags stand first, it is the first word that names a command, or else the first that is no flag.
 int CommandIndex(const std::vector<Command>& commands, int argc, const char* const* argv) {
   std::set<std::string, std::less<>> with_value;
   int first = argc;
@@ -203,7 +202,7 @@ int FlagError(const CLI::ParseError& error, const Invocation& to,
   return UsageError(words, error.what(), help);
 }
 
-// The flag of `app` that has another flag where its value should stand: `--input --json`.
+// The flag of `app` that has another flag instead of its value: `--input --json`.
 std::optional<std::string> FlagWithoutValue(const CLI::App& app,
                                             const std::vector<std::string>& words) {
   for (size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {

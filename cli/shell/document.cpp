@@ -15,7 +15,7 @@ using Kind = Block::Kind;
 
 constexpr int kLeastColumns = 20;
 constexpr int kIndent = 2;  // of all but headings
-// What an item says stands beside its term where that is shorter than this, else below it.
+// An item's text begins beside a term shorter than this, otherwise below it.
 constexpr int kTermColumns = 26;
 
 std::string WithoutQuotes(std::string text) {
@@ -29,7 +29,8 @@ int ColumnsOf(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-// The text in lines of so many columns, broken at blanks; a longer word has a line of its own.
+// Returns the text in lines of `columns` columns, broken at spaces; a longer word has a separate
+// line.
 std::vector<std::string> Wrapped(const std::string& text, int columns) {
   std::vector<std::string> lines = {""};
   for (const std::string& word : Split(text, ' ')) {
@@ -152,7 +153,7 @@ std::string ManBlock(const Block& block) {
   return fmt::format(".PP\n{}\n", Roff(block.text));
 }
 
-// A blank line stands between blocks, but for items that follow each other.
+// A blank line separates blocks, except consecutive items.
 template <class Write>
 std::string Joined(const Document& document, Write write) {
   std::string text;

@@ -56,7 +56,7 @@ class Words {
     rest_.remove_prefix(word.size());
     return true;
   }
-  // The text up to `end`, which goes too; nullopt: it is not there.
+  // The text up to `end`, which is also removed; nullopt if it is absent.
   std::optional<std::string_view> Until(std::string_view end) {
     const size_t at = rest_.find(end);
     if (at == std::string_view::npos) return std::nullopt;

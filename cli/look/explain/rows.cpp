@@ -37,8 +37,8 @@ std::vector<RowPlace> PlacesOf(const KeptRows& rows) {
 
 using ColumnOf = std::function<const Tensor&(const Batch&)>;
 
-// Rows of a column [batch, ...], put together in this order. Where batches differ in the second
-// axis, as lists do, all are filled up to the longest with zeros, or empty strings.
+// Rows of a column [batch, ...], put together in this order. If batches differ in the second axis,
+// as lists do, all are padded to the longest with zeros or empty strings.
 Tensor Gathered(const KeptRows& rows, const std::vector<RowPlace>& places, const ColumnOf& column) {
   std::vector<int64_t> dims = column(rows.batches[places.front().batch]).shape().dims();
   dims[0] = static_cast<int64_t>(places.size());
@@ -113,7 +113,7 @@ class KeepingStream final : public WrappedStream {
 // Batches that are made one by one.
 class MadeStream final : public BatchStream {
  public:
-  // `next` gives the batch of this number, or nullopt behind the last.
+  // `next` gives the batch of this number, or nullopt after the last.
   using Make = std::function<std::optional<Batch>(size_t number)>;
   MadeStream(StreamSpec spec, const KeptRows& rows, Make make)
       : spec_(std::move(spec)), rows_(rows), make_(std::move(make)) {}

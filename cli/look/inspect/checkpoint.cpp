@@ -76,7 +76,7 @@ std::string KeyOf(const BundleReader& reader, const std::string& name) {
       near ? fmt::format("did you mean \"{}\"?", *near) : "omit --value to list its variables");
 }
 
-// One variable's value alone; of several each behind its name.
+// Prints just the value of one variable, or the values of several, each after its name.
 int ShowValues(const InspectInvocation& invocation, const BundleReader& reader) {
   const std::vector<std::string>& names = invocation.values;
   std::vector<Tensor> tensors;
@@ -199,7 +199,7 @@ Json ShardsOf(const std::string& prefix) {
   return shards;
 }
 
-// What an increment's own files have, and what it is read beside.
+// Returns the contents of an increment's own files, and its base checkpoint.
 Json IncrementJson(const Increment& increment) {
   Json tables = Json::object();
   for (const std::string& table : increment.Tables()) {

@@ -22,7 +22,7 @@ std::string Text(const KerasJson& object, const char* key) {
   return has_text ? object.at(key).get<std::string>() : "";
 }
 
-// The layers' classes by name, those of nested models too.
+// Adds the layers' classes by name, including those of nested models.
 void AddClasses(const KerasJson& model, std::map<std::string, std::string>& classes) {
   if (!model.is_object() || !model.contains("config")) return;
   const KerasJson& config = model.at("config");

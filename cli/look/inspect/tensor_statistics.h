@@ -35,7 +35,7 @@ struct TensorStatistics {
 struct TensorDistance {
   bool same_bits = false;
   // The largest |a - b| and |a - b| / max(|a|, |b|) of all elements; an element that is NaN or
-  // infinite in one of them only is infinitely far. 0 where both are equal, NaN and NaN too; 0 for
+  // infinite in one of them only is infinitely far. 0 if both are equal or both are NaN; 0 for
   // strings.
   double max_abs = 0;
   double max_relative = 0;

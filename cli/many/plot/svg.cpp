@@ -99,7 +99,7 @@ class PanelWriter {
     }
   }
 
-  // Draws a polyline for each stretch without gaps; a point alone is a dot.
+  // Draws a polyline for each stretch without gaps; a single point is a dot.
   void DrawCurve(size_t index) {
     std::string stretch;
     size_t points = 0;

@@ -119,7 +119,7 @@ std::string PlotText(const Panel& panel, const std::string& x_name, const TextCa
   const std::vector<std::string> labels = LabelsOf(panel.y, canvas.height);
   size_t margin = 0;
   for (const std::string& label : labels) margin = std::max(margin, label.size());
-  // Beside the canvas stand its edge, half of the last tick's label and, below, the axis's name.
+  // Beside the canvas are its edge, half of the last tick's label and, below, the axis's name.
   size_t beside = x_name.size() + 2;
   if (!panel.x.ticks.empty()) beside += TickText(panel.x.ticks.back()).size() / 2;
   const int room = std::max(canvas.width, kLeast) - static_cast<int>(margin) - 2;

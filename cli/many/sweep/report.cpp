@@ -10,7 +10,7 @@
 namespace tpuest::cli {
 namespace {
 
-// A table has at most so many metrics; --json has all.
+// Maximum number of metrics in a table; --json has all.
 constexpr size_t kMostColumns = 4;
 
 Json NumberOrNull(double value) { return std::isfinite(value) ? Json(value) : Json(); }

@@ -10,7 +10,7 @@ namespace tpuest::cli {
 namespace {
 
 constexpr int64_t kMostTrials = 10'000;
-// A trial's number has at least so many digits, so that a sweep that grows keeps its folders.
+// Minimum number of digits in a trial's name, so that a growing sweep keeps its folders.
 constexpr size_t kDigits = 3;
 
 struct Grid {

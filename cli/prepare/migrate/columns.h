@@ -15,7 +15,8 @@ namespace tpuest::cli {
 struct MigratedFeature {
   std::string dtype = "float32";  // "string", "int64"
   int64_t size = 1;               // number of values in an example
-  // What its columns tell apart: words, numbers and boundaries, numbers below `categories`.
+  // The values that its columns distinguish: words, numbers and boundaries, numbers below
+  // `categories`.
   std::vector<std::string> words = {};
   std::vector<double> numbers = {};
   int64_t categories = 0;

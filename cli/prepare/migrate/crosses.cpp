@@ -117,7 +117,7 @@ bool Fits(const Leaf& leaf, std::string_view name) {
   return (leaf.kind == LeafKind::kBucketized) == name.ends_with(kBucketized);
 }
 
-// The leaves by what alone can be which: one bucketized, one not.
+// Returns the leaves identified by kind, if only one is bucketized.
 std::vector<size_t> ByKind(const std::vector<Leaf>& leaves, const std::vector<std::string>& names) {
   if (leaves.size() == 1) return {0};
   if (leaves.size() != 2 || Fits(leaves[0], names[0]) == Fits(leaves[1], names[0])) return {};

@@ -27,7 +27,8 @@ std::string DefaultOf(const std::optional<Tensor>& value) {
                                          : NumberText(value->AsDouble(0));
 }
 
-// The columns as the op tells them, without names; nullopt where it does not, or reads some alone.
+// The columns as the op tells them, without names; nullopt if it does not, or if it reads only
+// some.
 std::optional<CsvLines> LinesOf(const SeenGraph& function, const SeenNode& decode) {
   const auto types = decode.int_lists.find("OUT_TYPE");
   if (types == decode.int_lists.end() || decode.int_lists.contains("select_cols")) {
@@ -71,7 +72,7 @@ std::string FeatureOfScope(const std::string& scope, const std::set<std::string>
   return longest;
 }
 
-// Which feature is read from which output of the iterator, where a node's scope tells:
+// Returns the feature of each output of the iterator that a node's scope identifies:
 // "linear/linear_model/fare/ExpandDims" reads fare.
 std::map<size_t, std::string> ReadFeatures(const SeenGraph& graph,
                                            const std::set<std::string>& features) {
@@ -155,7 +156,7 @@ std::optional<std::map<size_t, std::string>> FeatureOutputs(const SeenGraph& gra
 
 std::optional<CsvLines> FindCsvLines(const SeenGraph& graph,
                                      const std::set<std::string>& features) {
-  // Behind another map the features may stand in another order.
+  // After another map the features may have another order.
   const auto maps =
       std::count_if(graph.nodes().begin(), graph.nodes().end(), [](const SeenNode& node) {
         return node.op.starts_with("MapDataset") || node.op.starts_with("ParallelMapDataset") ||

@@ -1,5 +1,5 @@
 #pragma once
-// Writes the job that goes on with an old Estimator's folder.
+// Writes the job that resumes an old Estimator's folder.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace tpuest::cli {
 
 struct MigratedJob {
-  std::string text;                  // YAML; a line "# ??? ..." stands before what is not known
+  std::string text;                  // YAML; a line "# ??? ..." precedes each unknown part
   std::vector<std::string> unknown;  // the texts of those lines, in order
 };
 

@@ -188,7 +188,7 @@ class LayerFinder {
     return Next(*dropout.first, dropout.input);
   }
 
-  // Writes the texts of the dropouts; dropout, dropout_1, ... are names that need not be said.
+  // Writes the texts of the dropouts; dropout, dropout_1, ... are default names, which are omitted.
   void NameDropouts() {
     size_t count = 0;
     for (auto entry = dropouts_.rbegin(); entry != dropouts_.rend(); ++entry, ++count) {
@@ -255,7 +255,7 @@ class LayerFinder {
     if (!input.shape_known) input.shape.clear();
   }
 
-  // True where only layers that give another shape stand before the scaling.
+  // Returns true if only layers that change the shape precede the scaling.
   [[nodiscard]] bool IsBeforeLayers() const {
     return std::all_of(found_.layers.begin() + static_cast<ptrdiff_t>(layers_when_scaled_),
                        found_.layers.end(), [](const std::string& layer) {

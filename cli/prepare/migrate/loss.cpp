@@ -50,7 +50,7 @@ class LossFinder {
                            node.name.find("moments/") == std::string::npos;
       if (!is_loss) continue;
       AddLoss(LossKind::kSquared, node, 0);
-      AddLoss(LossKind::kSquared, node, 1);  // predictions may stand on either side
+      AddLoss(LossKind::kSquared, node, 1);  // predictions may be on either side
     }
     return std::move(found_);
   }
@@ -161,7 +161,7 @@ class LossFinder {
                        Described(&product));
   }
 
-  // True where the first Sum or Mean behind the losses is a Sum that nothing beside it divides.
+  // Returns true if the first Sum or Mean after the losses is a Sum that is not divided afterwards.
   [[nodiscard]] bool IsSummed(const SeenNode& losses) const {
     std::vector<const SeenNode*> now = {&losses};
     constexpr int kMostSteps = 8;

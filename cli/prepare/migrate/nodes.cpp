@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kMostNodes = 32;  // a damaged graph may go in circles
 
-// Where a name has the scope of tf.gradients, whose second use is "gradients_1"; npos: nowhere.
+// Returns the position of tf.gradients' scope in a name, "gradients_1" for its second use; npos if
+// absent.
 size_t GradientsIn(std::string_view name) {
   return std::min(name.find("gradients/"), name.find("gradients_"));
 }

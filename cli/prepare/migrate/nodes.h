@@ -9,8 +9,8 @@
 
 namespace tpuest::cli {
 
-// The node whose value comes in at an input, past those that hand on what they get (Identity,
-// StopGradient and the like); nullptr: there is none.
+// The node whose value comes in at an input, skipping nodes that pass their input through, such as
+// Identity and StopGradient; nullptr if there is none.
 [[nodiscard]] const SeenNode* SourceAt(const SeenGraph& graph, const SeenNode& node, size_t input);
 
 // The name of the variable that is read at an input, as checkpoints call it; nullopt: it is none.
@@ -25,7 +25,7 @@ namespace tpuest::cli {
 // The scope of a name: "a/b" of "a/b/c"; "" of "c".
 [[nodiscard]] std::string ScopeOf(std::string_view name);
 
-// The output in a tensor's name: 2 of "IteratorGetNext:2"; 0 where none is said.
+// The output in a tensor's name: 2 of "IteratorGetNext:2"; 0 if the name gives none.
 [[nodiscard]] size_t OutputOf(std::string_view tensor);
 
 // True for an op of any of its versions: IsOp(node, "FusedBatchNorm") for FusedBatchNormV3.

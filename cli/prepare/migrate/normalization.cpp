@@ -63,7 +63,7 @@ struct Parts {
   std::optional<std::string> gamma;
   std::optional<std::string> beta;
   std::optional<double> epsilon;
-  bool infers = false;  // in training, too, by the moving averages
+  bool infers = false;  // uses the moving averages also in training
 };
 
 // The node at an input, past a cast.

@@ -39,8 +39,8 @@ std::vector<std::string> WordsAt(const SeenGraph& graph, const SeenNode& node, s
   return {value->strings().begin(), value->strings().end()};
 }
 
-// A default in a job: a number or a word where it is one value, else its list; empty: there is
-// none.
+// Returns a default as a job has it: a number or a word for a single value, otherwise a list; empty
+// if there is none.
 std::string DefaultAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
   const SeenNode* const at = SourceAt(graph, node, input);
   if (at == nullptr) return "";

@@ -169,7 +169,7 @@ const char* ActivationOf(const SeenNode& node) {
       {"Selu", "selu"},           {"Sigmoid", "sigmoid"},   {"Tanh", "tanh"},
       {"Softmax", "softmax"},     {"Softplus", "softplus"}, {"Softsign", "softsign"},
       {"LeakyRelu", "leaky_relu"}};
-  // A job has the slope of tf.nn.leaky_relu alone.
+  // A job supports only the default slope of tf.nn.leaky_relu.
   constexpr float kSlope = 0.2F;
   const auto slope = node.floats.find("alpha");
   const bool has_slope = slope != node.floats.end() && node.op == "LeakyRelu";

@@ -30,7 +30,7 @@ struct MigratedProduct {
 // Height and width of an attribute [1, height, width, 1]: "2", "[2, 1]"; "1" if it is not there.
 // nullopt: images have their channels first.
 [[nodiscard]] std::optional<std::string> AreaOf(const SeenNode& node, const char* attribute);
-// The padding as it stands in a layer's text: ", padding: same", or "".
+// Returns the padding for a layer's text: ", padding: same", or "".
 [[nodiscard]] std::string PaddingOf(const SeenNode& node);
 // The obstacle of a node for which AreaOf gives nullopt.
 [[nodiscard]] std::string ChannelsFirst(const SeenNode& node);

@@ -12,7 +12,7 @@
 namespace tpuest::cli {
 namespace {
 
-// What tf.train's minimize(var_list=...) left out of training, as patterns of what it did not.
+// Returns patterns of the trained variables, if tf.train's minimize(var_list=...) excluded others.
 std::optional<MigratedLine> TrainableOf(const SeenGraph& graph, const BundleReader& variables) {
   const std::set<std::string> updated = UpdatedVariables(graph);
   std::vector<std::string> patterns;
