@@ -62,8 +62,8 @@ int Completion(const Invocation& invocation, config::Sources& /*sources*/) {
   if (script == nullptr) {
     throw Error(Code::kUsage,
                 invocation.subject.empty()
-                    ? "completion needs to know the shell"
-                    : fmt::format("there is no completion for '{}'", invocation.subject),
+                    ? "completion needs the name of a shell"
+                    : fmt::format("completion does not support the shell '{}'", invocation.subject),
                 "bash, zsh or fish; for bash: source <(tpuest completion bash)");
   }
   if (invocation.json) {

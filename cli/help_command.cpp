@@ -141,7 +141,7 @@ Found Find(const std::string& word, bool only_keys) {
 
 [[noreturn]] void ThrowUnknown(const std::string& word) {
   const auto nearest = Nearest(word, HelpWords());
-  throw Error(Code::kUsage, fmt::format("there is no command, key or type '{}'", word),
+  throw Error(Code::kUsage, fmt::format("unknown command, key or type '{}'", word),
               nearest ? fmt::format("did you mean 'tpuest help {}'?", *nearest)
                       : "'tpuest help' lists the commands, 'tpuest ls layers' the layers");
 }
@@ -159,7 +159,7 @@ Document PageOf(const Found& found, const std::string& word) {
     page.Append(cli::PageOf(key, type == nullptr ? JobCatalog().keys : type->keys));
   }
   for (const std::string& answer : found.answers) {
-    page.Paragraph(fmt::format("TensorFlow's {} is not a word of a job: {}", word, answer));
+    page.Paragraph(fmt::format("TensorFlow's {} is not a key or type of a job: {}", word, answer));
   }
   return page;
 }

@@ -241,7 +241,7 @@ void CheckWords(const SweepInvocation& invocation) {
   // A distribution that a shell split at its space also leaves a word.
   for (const std::string& text : invocation.random) (void)ParseDistribution(text);
   throw Error(
-      Code::kUsage, fmt::format("'sweep' has no '{}'", invocation.arguments[0]),
+      Code::kUsage, fmt::format("'sweep' has no subcommand '{}'", invocation.arguments[0]),
       "tpuest sweep job.yaml runs all trials; the subcommands are expand, run, status and best");
 }
 

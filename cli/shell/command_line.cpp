@@ -258,7 +258,7 @@ std::optional<int> ReadWords(const Command& command, const std::vector<std::stri
   }
   if (const auto subject = MeantSubject(command, to)) {
     return UsageError(words,
-                      fmt::format("'{}' has no '{}'", to.command,
+                      fmt::format("'{}' has no subcommand '{}'", to.command,
                                   to.subject.empty() ? to.arguments[0] : to.subject),
                       fmt::format("did you mean 'tpuest {} {}'?", to.command, *subject));
   }
@@ -291,7 +291,7 @@ Parsed ParseCommandLine(const std::vector<Command>& commands, int argc, const ch
   const std::string name = CanonicalName(argv[at]);
   parsed.command = FindCommand(commands, name);
   if (parsed.command == nullptr) {
-    parsed.exit_code = UsageError(words, fmt::format("there is no command '{}'", name),
+    parsed.exit_code = UsageError(words, fmt::format("unknown command '{}'", name),
                                   UnknownCommandHint(commands, name));
     return parsed;
   }

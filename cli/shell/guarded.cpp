@@ -75,7 +75,7 @@ int Guarded(const Invocation& invocation,
   try {
     if (invocation.directory && chdir(invocation.directory->c_str()) != 0) {
       throw Error(Code::kUsage,
-                  fmt::format("-C {}: there is no such folder", *invocation.directory));
+                  fmt::format("-C {}: the folder does not exist", *invocation.directory));
     }
     errno = 0;
     const int exit_code = body(sources);
@@ -85,13 +85,12 @@ int Guarded(const Invocation& invocation,
     return Say(invocation, error.code(), config::Placed(error, sources).faults(), sources);
   } catch (const std::bad_alloc&) {
     return Say(invocation, Code::kResource,
-               {{"out of memory", "a smaller batch or a smaller model needs less", "", {}, 0}},
-               sources);
+               {{"out of memory", "use a smaller batch or a smaller model", "", {}, 0}}, sources);
   } catch (const std::system_error& error) {
     if (std::ferror(stdout) != 0) return SayUnwritten(invocation, error.code().value(), sources);
-    const std::string message = fmt::format("the machine refused: {}", error.what());
-    return Say(invocation, Code::kResource, {{message, "--threads N asks for less", "", {}, 0}},
-               sources);
+    const std::string message = fmt::format("the system refused a request: {}", error.what());
+    return Say(invocation, Code::kResource,
+               {{message, "--threads N uses fewer threads", "", {}, 0}}, sources);
   } catch (const std::exception& error) {
     return Say(
         invocation, Code::kInternal,
