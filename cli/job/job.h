@@ -301,10 +301,6 @@ struct Job {
 // of the sections' keys.
 [[nodiscard]] std::vector<config::FlatValue> FlatJob(const Job& job);
 
-// Returns all other faults that can be found without reading data, each with its key; reading the
-// file has reported faults of form. Does not throw for an invalid job.
-[[nodiscard]] std::vector<Fault> ValidateJob(const Job& job);
-
 // Returns the job's complete model. If a schedule uses epochs, opens the training input to count
 // its records.
 [[nodiscard]] ModelFn MakeJobModelFn(const Job& job);
@@ -325,10 +321,6 @@ struct Job {
 // Returns the hooks of the train_spec, which the job must have. In a hook that names an EvalSpec by
 // its key, the key is replaced by the name of that evaluation's folder.
 [[nodiscard]] std::vector<AnyHook> HooksOf(const Job& job);
-// Returns the eval_dirs of early-stopping hooks that do not exist and that no evaluation of the job
-// in this model_dir writes to: such a hook would wait for ever.
-[[nodiscard]] std::vector<std::string> StrangeEvalDirs(const Job& job,
-                                                       const std::string& model_dir);
 
 // Returns the name of the input_fn whose features a prediction or a server takes: predict's,
 // otherwise the first eval_spec's, otherwise the train_spec's. Error kUsage if the job has none.

@@ -38,7 +38,7 @@ class Console final : public ProgressListener {
   // earlier lines. Error if the file cannot be written (kResource: a full disk).
   void AppendTo(const std::string& path);
   // Writes a line only to the file.
-  void Note(Level level, std::string_view line);
+  void Note(LogLevel level, std::string_view line);
   // Shows a status line, redrawn at most ten times a second; without a terminal, prints a plain
   // line per minute.
   void Status(std::string_view text);
@@ -48,10 +48,10 @@ class Console final : public ProgressListener {
   void Clear();
 
  private:
-  void WriteLine(Level level, std::string_view line);
-  [[nodiscard]] std::string Formatted(Level level, std::string_view line) const;
+  void WriteLine(LogLevel level, std::string_view line);
+  [[nodiscard]] std::string Formatted(LogLevel level, std::string_view line) const;
   // Returns the text that a person sees for a line; nullopt if nothing is shown.
-  [[nodiscard]] std::optional<std::string> Spoken(Level level, std::string_view line, double now);
+  [[nodiscard]] std::optional<std::string> Spoken(LogLevel level, std::string_view line, double now);
   [[nodiscard]] bool IsStatusDue(double now) const;
   [[nodiscard]] double EtaSeconds(const ProgressReport& report, double now);
 
