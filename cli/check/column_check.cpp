@@ -46,9 +46,9 @@ class ColumnCheck {
  private:
   // Where a SparseFeature has no value a category would be.
   void CheckSparse(const std::set<std::string>& lists, const std::string& input_fn,
-                   const InputFnOptions& options) {
+                   const data::InputFnOptions& options) {
     for (const auto& [name, feature] : options.parse_example) {
-      const auto* const sparse = std::get_if<SparseFeature>(&feature);
+      const auto* const sparse = std::get_if<data::SparseFeature>(&feature);
       if (sparse == nullptr || sparse->dtype != "int64" || sparse->default_value) continue;
       if (!lists.contains(name)) continue;
       faults_.Say(fmt::format("input_fns.{}.parse_example.{}", input_fn, name),

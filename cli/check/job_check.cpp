@@ -55,7 +55,7 @@ std::vector<Fault> ValidateJob(const Job& job) {
   faults.AddAll(Validate(job.export_options));
   faults.AddAll(CheckOptions(job));
   for (const auto& [name, options] : job.input_fns) {
-    faults.Catch([&] { std::ignore = MakeInputFn(options, name); });
+    faults.Catch([&] { std::ignore = data::MakeInputFn(options, name); });
   }
   return faults.Take();
 }

@@ -67,7 +67,7 @@ class SpecCheck {
   void CheckBuckets(const std::string& name) {
     const auto found = job_.input_fns.find(name);
     if (found == job_.input_fns.end() || found->second.stages.empty()) return;
-    const std::vector<StageOptions>& stages = found->second.stages;
+    const std::vector<data::StageOptions>& stages = found->second.stages;
     if (!stages.back().bucket_by_sequence_length) return;
     const std::string key =
         fmt::format("input_fns.{}.stages[{}].bucket_by_sequence_length", name, stages.size() - 1);

@@ -19,7 +19,7 @@ namespace {
 // The column at which a vocabulary begins that has a line of its own.
 constexpr size_t kVocabularyColumn = std::string_view("    vocabulary_list: ").size();
 
-const CsvColumnProfile& LabelColumn(const StarterPlan& plan) { return *plan.label.column; }
+const data::CsvColumnProfile& LabelColumn(const StarterPlan& plan) { return *plan.label.column; }
 
 // Collects the lines of a job.
 class JobLines {
@@ -37,7 +37,7 @@ class JobLines {
 // Writes `input_fns`: the files, their rows and columns.
 class InputSection {
  public:
-  InputSection(const CsvProfile& profile, const StarterPlan& plan, const StarterPaths& paths,
+  InputSection(const data::CsvProfile& profile, const StarterPlan& plan, const StarterPaths& paths,
                JobLines& lines)
       : profile_(profile), plan_(plan), paths_(paths), lines_(lines) {}
 
@@ -64,7 +64,7 @@ class InputSection {
 
  private:
   void Source(const std::string& path, const std::string& range, const std::string& comment) {
-    const CsvSource& source = profile_.source;
+    const data::CsvSource& source = profile_.source;
     lines_.Line("    source:");
     lines_.Line("      type: make_csv_dataset");
     lines_.Line("      file_pattern: " + Word(path));
@@ -92,7 +92,7 @@ class InputSection {
     wrote_source_ = true;
     std::vector<std::string> names;
     std::vector<std::string> defaults;
-    for (const CsvColumnProfile& column : profile_.columns) {
+    for (const data::CsvColumnProfile& column : profile_.columns) {
       if (&column != &LabelColumn(plan_) && !IsRead(column)) continue;
       names.push_back(Word(column.name));
       defaults.push_back(&column == &LabelColumn(plan_) ? plan_.label.dtype
@@ -109,7 +109,7 @@ class InputSection {
   }
 
   // True if the job reads the column from the file.
-  [[nodiscard]] bool IsRead(const CsvColumnProfile& column) const {
+  [[nodiscard]] bool IsRead(const data::CsvColumnProfile& column) const {
     return Find(column) != nullptr;
   }
   [[nodiscard]] const StarterColumn* Find(const data::CsvColumnProfile& column) const {
@@ -127,7 +127,7 @@ class InputSection {
                        Rounded(column.column->mean, column.column->std));
   }
 
-  const CsvProfile& profile_;
+  const data::CsvProfile& profile_;
   const StarterPlan& plan_;
   const StarterPaths& paths_;
   JobLines& lines_;
@@ -346,7 +346,7 @@ class ModelSection {
 // Writes the job, section by section.
 class JobText {
  public:
-  JobText(const CsvProfile& profile, const StarterPlan& plan, const StarterPaths& paths)
+  JobText(const data::CsvProfile& profile, const StarterPlan& plan, const StarterPaths& paths)
       : profile_(profile), plan_(plan), paths_(paths) {}
 
   std::string Make() {

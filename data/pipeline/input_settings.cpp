@@ -8,7 +8,7 @@
 #include "data/csv_stages.h"
 #include "data/pipeline/stages.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 // An option as a number of at least `least`; nullopt for `word`.
@@ -162,4 +162,4 @@ void InputSettings::CheckBatch(const InputContext& context) const {
       .Key(key);
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

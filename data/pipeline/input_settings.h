@@ -9,7 +9,7 @@
 #include "data/options.h"
 #include "data/pipeline/sampler.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // Owns the options of one input_fn, and refuses wrong ones before a file is touched.
 class InputSettings {
@@ -50,4 +50,4 @@ class InputSettings {
   const std::string key_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/nn/formula/formula.h"
 
-namespace tpuest {
+namespace tpuest::data {
 namespace {
 
 void CheckMap(const std::vector<MapOptions>& map) {
@@ -119,4 +119,4 @@ StageAnswers RecordPlans::AnswersOf(const IndexedSource& source,
   return answers;
 }
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -13,7 +13,7 @@
 #include "data/pipeline/stages.h"
 #include "data/source.h"
 
-namespace tpuest {
+namespace tpuest::data {
 
 // The answers of the stages' formulas for each record of the opened source.
 struct StageAnswers {
@@ -59,4 +59,4 @@ class RecordPlans {
   std::optional<ExampleParser> original_parser_;
 };
 
-}  // namespace tpuest
+}  // namespace tpuest::data

@@ -132,6 +132,29 @@ TEST_CASE("a whole double beside integers keeps its point, a string beside secti
   CHECK(text(std::map<std::string, double>{{"a", 1}, {"no", 2}}) == "{a: 1, \"no\": 2}");
 }
 
+struct Saving {
+  Given<int64_t> steps;
+  Given<int64_t> secs;
+
+  template <class V>
+  void Visit(V& v) {
+    v("steps", steps, {.help = "steps between saves"});
+    v("secs", secs, {.help = "seconds between saves"});
+  }
+};
+
+TEST_CASE("an option that is not given is neither null nor a value") {
+  Sources sources;
+  const Loaded<Saving> loaded = ParseJob<Saving>("steps: null\n", "job.yaml", {}, sources);
+  CHECK(loaded.job.steps.is_given());
+  CHECK(!loaded.job.steps.has_value());
+  CHECK(!loaded.job.secs.is_given());
+  CHECK(WriteMinimal(loaded.job, loaded.tree) == "steps: null\n");
+  const std::vector<SchemaKey> keys = Schema<Saving>();
+  CHECK(keys.at(1).path == "secs");
+  CHECK(keys.at(1).default_text.empty());
+}
+
 TEST_CASE("relative input paths are written as absolute paths, outputs unchanged") {
   const Outcome outcome =
       ReadSample("version: 1\nrun: {model_dir: runs}\ninputs: {a: {files: [x, \"-\", b]}}\n", {},

@@ -100,8 +100,8 @@ int64_t CountOwnRecords(const TableStore& tables, const std::string& weights, Ro
   if (what == RowRecords::kSeen) {
     return static_cast<int64_t>(tables.counted().at(weights).row_counts->size());
   }
-  const std::vector<int64_t> lines = OwnRecords(tables, weights, what, 0, INT64_MAX);
-  return static_cast<int64_t>(lines.size() / NumbersOfRecord(what));
+  const std::vector<int64_t> records = OwnRecords(tables, weights, what, 0, INT64_MAX);
+  return static_cast<int64_t>(records.size() / NumbersOfRecord(what));
 }
 
 std::vector<int64_t> AllRecords(const TableStore& tables, const std::string& weights,
@@ -119,20 +119,20 @@ int64_t CountAllRecords(const TableStore& tables, const std::string& weights, Ro
 }
 
 void PutRecords(TableStore& tables, const std::string& weights, RowRecords what,
-                std::span<const int64_t> lines) {
+                std::span<const int64_t> records) {
   const size_t numbers = NumbersOfRecord(what);
   for (; records.size() >= numbers; records = records.subspan(numbers)) {
     switch (what) {
       case RowRecords::kSeen:
         tables.counted().at(weights).row_counts->Put(
-            RowCount::Of(lines.first<RowCount::kNumbers>()));
+            RowCount::Of(records.first<RowCount::kNumbers>()));
         break;
       case RowRecords::kSeenChanged:
       case RowRecords::kSeenGone:
-        tables.counted().at(weights).row_counts->changed()->Insert(lines[0]);
+        tables.counted().at(weights).row_counts->changed()->Insert(records[0]);
         break;
       case RowRecords::kChanged:
-        tables.noted().at(weights).changed->Insert(lines[0]);
+        tables.noted().at(weights).changed->Insert(records[0]);
         break;
       case RowRecords::kWritten:
       case RowRecords::kDropped:

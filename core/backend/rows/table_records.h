@@ -39,7 +39,7 @@ namespace tpuest {
 
 // Adds another process's records of row counts or changed rows.
 void PutRecords(TableStore& tables, const std::string& weights, RowRecords what,
-                std::span<const int64_t> lines);
+                std::span<const int64_t> records);
 // Drops the records of rows that this process does not own.
 void KeepOwnRecords(TableStore& tables, const std::string& weights);
 
