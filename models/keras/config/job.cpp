@@ -264,7 +264,9 @@ class ModelWriter {
       copy.name = name;
       return Operation(copy, call);
     }
-    KerasJson section = {{"layer", first_names_.at(layer.name)}, {"name", name}};
+    const auto first = first_names_.find(layer.name);
+    if (first == first_names_.end()) return;  // the first call was refused, which is a fault
+    KerasJson section = {{"layer", first->second}, {"name", name}};
     section["inputs"] = names_.InputsOf(call);
     if (const auto nested = inner_inputs_.find(layer.name); nested != inner_inputs_.end()) {
       section["inputs"] = names_.ByName(nested->second, call);

@@ -286,6 +286,24 @@ TEST_CASE("parts that a job cannot express are all refused with layer, class and
         "model.json: graph has a loop or a missing layer: there is no 'gone'\n");
 }
 
+TEST_CASE("a layer that is called twice and cannot be in a job is refused once") {
+  const auto twice = [](const std::string& layer) {
+    return Functional(
+        R"({"class_name": )" + layer +
+            R"(, "name": "l", "inbound_nodes": [[["x", 0, 0, {}]], [["l", 0, 0, {}]]]},
+      {"class_name": "ReLU", "name": "r", "config": {"name": "r"},
+       "inbound_nodes": [[["l", 1, 0, {}]]]})",
+        "r");
+  };
+  CHECK(Refusals(twice(R"("Lambda", "config": {"name": "l"})")) ==
+        "model.json: layers[1] 'l' (Lambda): a Lambda layer holds Python code\n");
+  // A nested model, whose calls count from 1.
+  const std::string nested = Refusals(twice(R"("Sequential", "config": {"name": "l", "layers": [
+      {"class_name": "Lambda", "name": "i", "config": {"name": "i"}}]})"));
+  CHECK(nested ==
+        "model.json: layers[1] 'l': layers[0] 'i' (Lambda): a Lambda layer holds Python code\n");
+}
+
 namespace {
 
 // A model whose outputs are the dict {b: o0, a: o1}, or the layer `o0`, compiled so.
