@@ -65,6 +65,17 @@ Node Scalar(std::string_view key, const std::string& text, const Node& like) {
   return node;
 }
 
+bool IsImported(const Node& section) {
+  const Node* const type = section.kind == Node::Kind::kMap ? section.Find("type") : nullptr;
+  return type != nullptr && type->text == kModelToEstimator;
+}
+
+// Renames an input of the model to "input" wherever a layer takes it.
+void Rename(Node& inputs, const std::string& name) {
+  if (inputs.kind == Node::Kind::kScalar && inputs.text == name) inputs.text = "input";
+  for (Node& child : inputs.children) Rename(child, name);
+}
+
 class KerasImporter {
  public:
   KerasImporter(config::Tree& job, config::Sources& sources, Faults& faults)
@@ -79,11 +90,6 @@ class KerasImporter {
   }
 
  private:
-  static bool IsImported(const Node& section) {
-    const Node* const type = section.kind == Node::Kind::kMap ? section.Find("type") : nullptr;
-    return type != nullptr && type->text == kModelToEstimator;
-  }
-
   // Replaces models among layers and in their blocks.
   void Layers(Node& section) {
     if (Node* const layers = section.Find("layers")) {
@@ -306,11 +312,6 @@ class KerasImporter {
     for (Node& layer : model.Find("layers")->children) {
       if (Node* const taken = layer.Find("inputs")) Rename(*taken, inputs->children[0].text);
     }
-  }
-
-  static void Rename(Node& inputs, const std::string& name) {
-    if (inputs.kind == Node::Kind::kScalar && inputs.text == name) inputs.text = "input";
-    for (Node& child : inputs.children) Rename(child, name);
   }
 
   config::Tree& job_;

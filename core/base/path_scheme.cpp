@@ -18,7 +18,7 @@ bool MayBeInScheme(char c) {
 std::string HintFor(const std::string& scheme, std::string_view path) {
   if (scheme == "file") {
     const std::string_view rest = path.substr(scheme.size() + kMark.size());
-    return fmt::format("write only the path:  {}",
+    return fmt::format("write only the path: {}",
                        rest.substr(std::min(rest.find('/'), rest.size())));
   }
   if (scheme == "http" || scheme == "https" || scheme == "ftp") {

@@ -86,8 +86,8 @@ TEST_CASE("every difference between checkpoints is reported") {
     CHECK(error.code() == Code::kCheckpoint);
     REQUIRE(error.faults().size() == 3);
     CHECK(error.faults()[0].message == a + ": has no \"only_b\", which " + b + " has");
-    CHECK(error.faults()[1].message == a + ": \"w\" is float32 [2] here, float32 [1] in " + b);
-    CHECK(error.faults()[2].message == a + ": has \"only_a\", which " + b + " has not");
+    CHECK(error.faults()[1].message == a + ": \"w\" is float32 [2], but float32 [1] in " + b);
+    CHECK(error.faults()[2].message == a + ": has \"only_a\", which " + b + " lacks");
   }
 }
 

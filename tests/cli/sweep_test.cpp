@@ -101,7 +101,7 @@ TEST_CASE("an invalid distribution is refused with the reason") {
   };
   CHECK(says("k=uniform(1)") == "--random k=uniform(1): uniform takes two numbers, found 1");
   CHECK(says("k=uniform(2,1)") == "--random k=uniform(2,1): 2 is larger than 1");
-  CHECK(says("k=uniform(a,1)") == "--random k=uniform(a,1): 'a' is no number");
+  CHECK(says("k=uniform(a,1)") == "--random k=uniform(a,1): 'a' is not a number");
   CHECK(says("k=loguniform(0,1)") == "--random k=loguniform(0,1): 0 has no logarithm");
   CHECK(says("k=randint(0,1.5)") == "--random k=randint(0,1.5): randint takes integers");
   CHECK(says("k=normal(0,-1)") == "--random k=normal(0,-1): the standard deviation -1 is negative");

@@ -286,7 +286,7 @@ TEST_CASE("unknown variables are faults") {
         "name: its variables refer to each other in a cycle\n"
         "mode: its variables refer to each other in a cycle\n");
   CHECK(FaultOf("batch: \"${DATA}\"") ==
-        "batch: expected an integer, found '/data', which ${DATA} stands for\n");
+        "batch: expected an integer, found '/data', the value of ${DATA}\n");
 }
 
 TEST_CASE("the environment is the process's") {

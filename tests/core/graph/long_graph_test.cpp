@@ -99,7 +99,7 @@ TEST_CASE("a tensor with too many elements to count is refused where it is made"
   CHECK(filled({big, big}) == Shape({big, big}));
   CHECK(filled({big, 0, 7}) == Shape({big, 0, 7}));
   CHECK_THROWS_WITH_AS(filled({big, big, 2}),
-                       "Fill 'Fill_2': no tensor has the shape "
+                       "Fill 'Fill_2': no tensor can have the shape "
                        "[16777216,16777216,2]",
                        Error);
   CHECK_THROWS_AS(filled({int64_t{1} << 32, int64_t{1} << 32}), Error);

@@ -147,8 +147,8 @@ TEST_CASE("values that are not categories are refused") {
   CHECK(FaultOf(IntegerLookup{.vocabulary = {1}}, {Tags()}) ==
         "integer_lookup 'integer_lookup': takes integers, found string");
   CHECK(FaultOf(StringLookup{.vocabulary = {"a"}, .output_mode = "tf_idf"}, {Tags()}) ==
-        "string_lookup 'string_lookup': `idf_weights` are of output_mode tf_idf, and it needs "
-        "them");
+        "string_lookup 'string_lookup': `idf_weights` are required for output_mode tf_idf, and not "
+        "allowed otherwise");
   CHECK(FaultOf(Hashing{.num_bins = 0}, {Tags()}) ==
         "hashing 'hashing': num_bins is 0, expected at least 1");
   CHECK(FaultOf(Hashing{.num_bins = 4, .salt = std::vector<int64_t>{1}}, {Tags()}) ==

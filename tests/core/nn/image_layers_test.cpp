@@ -203,8 +203,8 @@ TEST_CASE("arguments that do not fit an image are refused with the layer's name"
   CHECK(message(RandomRotation{.factor = std::vector<double>{0.2}}) ==
         "random_rotation 'random_rotation': factor must be a number or [from, to]");
   CHECK(message(RandomContrast{.factor = std::vector<double>{1.2, 1}}) ==
-        "random_contrast 'random_contrast': factor is a number from 0 to 1, or [less, more] with "
-        "less from 0 to 1");
+        "random_contrast 'random_contrast': factor must be a number from 0 to 1, or [less, more] "
+        "with less from 0 to 1");
   CHECK(message(RandomBrightness{.factor = 0.5, .value_range = {1, 0}}) ==
         "random_brightness 'random_brightness': value_range must be [least, most]");
   CHECK(message(Conv2DTranspose{

@@ -523,7 +523,7 @@ TEST_CASE("inputs that do not fit a layer are refused with the layer's name") {
   CHECK(message(DotInteraction{}, {kA}) ==
         "dot_interaction 'dot_interaction': takes two or more inputs, got 1");
   CHECK(message(DotInteraction{}, {kA, kRow}) ==
-        "dot_interaction 'dot_interaction': its inputs have 3 and 4 numbers");
+        "dot_interaction 'dot_interaction': its inputs have lengths 3 and 4");
   CHECK(message(GroupNormalization{.groups = 3}, {kTwoSteps}) ==
         "group_normalization 'group_normalization': 4 channels cannot be split into 3 groups");
   CHECK(message(Conv1D{.filters = 3, .kernel_size = 1, .groups = 2}, {kTwoSteps}) ==

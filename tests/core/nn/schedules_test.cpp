@@ -186,7 +186,7 @@ TEST_CASE("epochs are converted to steps") {
 
 TEST_CASE("an invalid schedule is refused") {
   CHECK(MessageOf(PiecewiseConstant{.boundaries = {{1}}, .values = {1}}) ==
-        "1 boundaries and 1 values");
+        "found 1 boundaries and 1 values");
   CHECK(MessageOf(PiecewiseConstant{.boundaries = {{5}, {5}}, .values = {1, 2, 3}}) ==
         "boundary 5 comes after 5");
   CHECK(MessageOf(ExponentialDecay{.learning_rate = 1, .decay_steps = {0}, .decay_rate = 0.5}) ==

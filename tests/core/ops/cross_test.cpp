@@ -55,7 +55,7 @@ TEST_CASE("more crosses than can be counted are refused") {
   const Tensor numbers(DType::kInt64, Shape({3, 10000}));
   CHECK_THROWS_WITH_AS(
       (void)CrossOf(words, numbers),
-      doctest::Contains("a batch of 3 rows with lists of 100000 x 10000 values makes more "
+      doctest::Contains("a batch of 3 rows with lists of 100000 x 10000 values gives more "
                         "than 2147483647 crosses"),
       Error);
 }
@@ -91,8 +91,8 @@ TEST_CASE("sparse inputs whose values are not known, and batches of other sizes,
                          .targets = {},
                          .guard = {}};
   CHECK_THROWS_WITH_AS((void)MakeCpuBackend()->Compile(spec, {}, variables),
-                       "SparseCross 'SparseCross_1': the sizes of its results follow from the "
-                       "values that it gets",
+                       "SparseCross 'SparseCross_1': the sizes of its results depend on the "
+                       "values of its inputs",
                        Error);
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("shapes that do not fit name both") {
         }) == "Transpose 'Transpose': [0,0] is not a permutation of the axes of [2,3]");
   CHECK(Refusal([](Graph& g) {
           ops::TopKV2(Input(g, {2, 3}), 4);
-        }) == "TopKV2 'TopKV2': the last axis of [2,3] has fewer than k = 4");
+        }) == "TopKV2 'TopKV2': the last axis of [2,3] has fewer than k = 4 elements");
   CHECK(Refusal([](Graph& g) {
           ops::BroadcastTo(Input(g, {2, 3}), Shape({2}));
         }) == "BroadcastTo 'BroadcastTo': [2,3] does not broadcast to [2]");
@@ -86,7 +86,7 @@ TEST_CASE("a variable takes only values and slots of its shape") {
   };
   CHECK(Refusal([&](Graph& g) {
           ops::AssignVariableOp(table(g)->handle, Input(g, {2, 3}));
-        }) == "AssignVariableOp 'AssignVariableOp': 'table' is [3,2], the value [2,3]");
+        }) == "AssignVariableOp 'AssignVariableOp': 'table' is [3,2], but the value is [2,3]");
   CHECK(Refusal([&](Graph& g) {
           ops::ResourceApplyGradientDescent(table(g)->handle, g.Scalar(0.1F), Input(g, {3, 3}));
         }) ==
@@ -306,7 +306,7 @@ TEST_CASE("the gradient of a slice fits the slice") {
   };
   CHECK(slice_grad(2, {1}).empty());
   CHECK(slice_grad(3, {1}) ==
-        "StridedSliceGrad 'StridedSliceGrad': the slice of [4] is [2], its gradient [3]");
+        "StridedSliceGrad 'StridedSliceGrad': the slice of [4] is [2], but its gradient is [3]");
   CHECK(slice_grad(2, {1, 1}) ==
         "StridedSliceGrad 'StridedSliceGrad': begin, end and strides have different lengths");
 }

@@ -109,7 +109,7 @@ TEST_CASE("an error names the line that does not fit") {
   CHECK(refusal({{"key_index", int64_t{0}}, {"value_index", kLine}}) ==
         "line 1: \"a\t1\" is not a valid int64");
   CHECK(refusal({{"key_index", kLine}, {"value_index", kNumber}, {"vocab_size", int64_t{3}}}) ==
-        "vocab_size is 3, the file has 2 lines");
+        "vocab_size is 3, but the file has 2 lines");
 }
 
 TEST_CASE("a table without content, or with two values of a key, is refused") {
@@ -144,9 +144,9 @@ TEST_CASE("a lookup has the types of its table") {
     return std::string();
   };
   CHECK(find(graph.Constant(Tensor::Of<int64_t>({1}, {1})), Tensor::Scalar<int64_t>(-1)) ==
-        "the key_dtype of 'HashTableV2' is string, not int64");
+        "the key_dtype of 'HashTableV2' is string, but the lookup needs int64");
   CHECK(find(graph.Constant(Texts({"a"})), Tensor::Scalar<int32_t>(-1)) ==
-        "the value_dtype of 'HashTableV2' is int64, not int32");
+        "the value_dtype of 'HashTableV2' is int64, but the lookup needs int32");
 }
 
 TEST_CASE("handles of one shared_name are one table") {

@@ -89,7 +89,7 @@ TEST_CASE("matrices and biases that do not fit are named") {
         }) == "MatMul 'MatMul': [32,128] times [64,10] transposed: inner sizes differ");
   CHECK(Refusal({{32, 128}, {64}}, [](const std::vector<Value>& in) {
           ops::BiasAdd(in[0], in[1]);
-        }) == "BiasAdd 'BiasAdd': the last axis of [32,128] has 128, the bias 64");
+        }) == "BiasAdd 'BiasAdd': the last axis of [32,128] has size 128, but the bias has 64");
 }
 
 TEST_CASE("logits and labels that do not fit are named") {
@@ -97,21 +97,21 @@ TEST_CASE("logits and labels that do not fit are named") {
                 [](const std::vector<Value>& in) {
                   ops::SoftmaxCrossEntropyWithLogits(in[0], in[1]);
                 }) ==
-        "SoftmaxCrossEntropyWithLogits 'SoftmaxCrossEntropyWithLogits': logits are [32,10], labels "
-        "[32,9]");
+        "SoftmaxCrossEntropyWithLogits 'SoftmaxCrossEntropyWithLogits': logits are [32,10] and "
+        "labels [32,9]");
   CHECK(Refusal({{32, 10}},
                 [](const std::vector<Value>& in) {
                   ops::SparseSoftmaxCrossEntropyWithLogits(
                       in[0], in[0].graph().Placeholder(DType::kInt32, {31}, "labels"));
                 }) ==
         "SparseSoftmaxCrossEntropyWithLogits 'SparseSoftmaxCrossEntropyWithLogits': logits are "
-        "[32,10], labels [31]: the number of rows differs");
+        "[32,10] and labels [31]: the number of rows differs");
 }
 
 TEST_CASE("statistics of other channels than the image's are named") {
   CHECK(Refusal({{2, 5, 5, 3}, {4}}, [](const std::vector<Value>& in) {
           ops::FusedBatchNormV3(in[0], in[1], in[1], in[1], in[1]);
-        }) == "FusedBatchNormV3 'FusedBatchNormV3': the image has 3 channels, scale is [4]");
+        }) == "FusedBatchNormV3 'FusedBatchNormV3': the image has 3 channels, but scale is [4]");
 }
 
 TEST_CASE("a gradient that cannot be differentiated again says so") {

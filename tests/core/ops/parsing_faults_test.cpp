@@ -70,7 +70,7 @@ TEST_CASE("a program that parses lists is valid for the examples that it is comp
   const auto sparse = [](Value x) { return ops::ParseExample(x, {}, {{"ids", DType::kInt64}})[0]; };
   CHECK(Refusal({""}, Code::kUsage, sparse) ==
         "ParseExampleV2 'ParseExample/ParseExampleV2': the sizes of sparse features "
-        "(VarLenFeature) follow from the examples");
+        "(VarLenFeature) depend on the examples");
 }
 
 TEST_CASE("positions that are out of range, repeated or out of order are refused") {

@@ -40,7 +40,7 @@ TEST_CASE("a sparse tensor is reshaped to as many elements, with all indices in 
   };
   CHECK(reshape(TwoPlaces(), {2, 2}, {4}) == "");
   CHECK(reshape(TwoPlaces(), {2, 3}, {5, -1}) ==
-        "SparseReshape 'x': [2,3] has 6 elements, [5,1] has 5");
+        "SparseReshape 'x': [2,3] has 6 elements, but [5,1] has 5");
   CHECK(reshape(TwoPlaces(), {2, 2}, {0, -1}) ==
         "SparseReshape 'x': the size -1 cannot be inferred next to a size of 0");
   CHECK(reshape(TwoPlaces(), {2, 2}, {-1, -1}) ==

@@ -399,8 +399,8 @@ TEST_CASE("a schedule keeps its warm-up") {
         "model.json: compile: optimizer (SGD): learning_rate (CosineDecay): decay_steps is 2.5, "
         "expected whole steps\n");
   CHECK(FaultsOf(compiled(R"("decay_steps": 2, "wave": "square")").optimizer_faults) ==
-        "model.json: compile: optimizer (SGD): learning_rate (CosineDecay): 'wave' is not known "
-        "here: \"square\"\n");
+        "model.json: compile: optimizer (SGD): learning_rate (CosineDecay): 'wave' is not "
+        "supported: \"square\"\n");
 }
 
 TEST_CASE("compile arguments that a head or an optimizer cannot express are refused by name") {
@@ -410,14 +410,13 @@ TEST_CASE("compile arguments that a head or an optimizer cannot express are refu
           "sample_weight_mode": "temporal", "metrics": [)" +
       Metric("AUC", R"("multi_label": true)") + "," + Metric("Precision", R"("top": 3)") + "," +
       Metric("TopKCategoricalAccuracy", R"("k": "few")") + "]}");
-  CHECK(FaultsOf(job.head_faults) ==
-        "model.json: compile: 'sample_weight_mode' is not supported: \"temporal\"\n"
-        "model.json: compile: loss (MeanSquaredError): reduction is \"none\", expected "
-        "sum_over_batch_size or sum\n"
-        "model.json: compile: metrics (AUC): multi_label is true, which is not supported\n"
-        "model.json: compile: metrics (Precision): 'top' is not supported: 3\n"
-        "model.json: compile: metrics (TopKCategoricalAccuracy): k is \"few\", expected a whole "
-        "number\n");
+  CHECK(
+      FaultsOf(job.head_faults) ==
+      "model.json: compile: 'sample_weight_mode' is not supported: \"temporal\"\nmodel.json: "
+      "compile: loss (MeanSquaredError): reduction is \"none\", expected sum_over_batch_size or "
+      "sum\nmodel.json: compile: metrics (AUC): multi_label is true, which is not "
+      "supported\nmodel.json: compile: metrics (Precision): 'top' is not supported: 3\nmodel.json: "
+      "compile: metrics (TopKCategoricalAccuracy): k is \"few\", expected an integer\n");
   CHECK(FaultsOf(job.optimizer_faults) ==
         "model.json: compile: optimizer (Adam): amsgrad is true, which is not supported\n");
 }

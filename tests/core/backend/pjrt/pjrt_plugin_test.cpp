@@ -86,7 +86,7 @@ TEST_CASE("where no plugin is found the message says where it looked and what fe
                                  folder.File("cache/tpuest/plugins/tpu/libtpu.so, ") +
                                  folder.File("venv/lib/python3*/*-packages/libtpu/libtpu.so"));
     CHECK(error.faults()[0].hint ==
-          "get it: ./dev plugins tpu, or pip install libtpu; or name its file: pjrt:PATH");
+          "get it with ./dev plugins tpu, or pip install libtpu; or name its file: pjrt:PATH");
   }
   for (const char* const device : {"gpu", "pjrt:", ""}) {
     try {

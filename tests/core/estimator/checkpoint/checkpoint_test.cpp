@@ -173,7 +173,8 @@ TEST_CASE("an error shows both shapes if a checkpoint is of another model") {
   CHECK(error.code() == Code::kCheckpoint);
   REQUIRE(error.faults().size() == 1);  // its slot is not told apart
   CHECK(error.message() ==
-        "model.ckpt-2: \"dense/bias\" is 1 here, 3 in the graph; was the model changed?");
+        "model.ckpt-2: \"dense/bias\" is 1 in the checkpoint, 3 in the graph; was the model "
+        "changed?");
   CHECK(ReadFile(folder.File("checkpoint")) == before);
 }
 
@@ -183,7 +184,7 @@ TEST_CASE("an error names the variables that the checkpoint lacks") {
   const Error error = ErrorOf([&] { TrainTo(LinearModel(), Options(folder.path()), 4); });
   CHECK(error.code() == Code::kCheckpoint);
   CHECK(error.message() ==
-        "model.ckpt-2: does not have 2 of the graph's 6 variables: \"dense/kernel/Momentum\", "
+        "model.ckpt-2: lacks 2 of the graph's 6 variables: \"dense/kernel/Momentum\", "
         "\"dense/bias/Momentum\"; was the model or its optimizer changed?");
   SUBCASE("values that only the checkpoint has are ignored") {
     CHECK(TrainTo(LinearModel({.with_slots = false}), Options(folder.path()), 3).global_step == 3);

@@ -68,8 +68,8 @@ TEST_CASE("a checkpoint without one of the optimizer's numbers is refused") {
   saved.tensors.erase("training/Ftrl/beta");
   const Error error = ErrorOf([&] { first.Restore(saved); });
   CHECK(error.message() ==
-        "model.ckpt-1: does not have 1 of the graph's 10 variables: \"training/Ftrl/beta\"; was "
-        "the model or its optimizer changed?");
+        "model.ckpt-1: lacks 1 of the graph's 10 variables: \"training/Ftrl/beta\"; was the model "
+        "or its optimizer changed?");
 }
 
 }  // namespace tpuest

@@ -144,7 +144,7 @@ TEST_CASE("axes that the inputs do not have are refused, most in TensorFlow's wo
         "shard_dimensions is [0, 2, 0, 0], but must be a list of length 3");
   CHECK(message({0, 3, 0}) == "Shape [2,2,3] does not contain shard_dimension 3");
   CHECK(message({0, 2, 0}, false) ==
-        "'x' is [4,2,3]: without axis 2 that is [4,2], expected [2,3]");
+        "'x' is [4,2,3]: without axis 2 that gives [4,2], expected [2,3]");
   CHECK(message({0, -1, 0}) == "Dimension -1 must be >= 0");
   Estimator estimator(ImageModel(true), AxisOptions(folder.path(), 2, Axes{0, 2, 0}), home.get());
   const Error error = ErrorOf([&] {

@@ -128,7 +128,7 @@ TEST_CASE("on_nan: rollback returns to the newest checkpoint, and continues afte
     Estimator estimator(LinearModel(), options, home.get());
     const RangeOptions range{.count = 100, .nan_at = 13};
     CHECK(estimator.Train(RangeInput(range), {.max_steps = 10}).global_step == 10);
-    CHECK(home.Logged("back to " + folder.File("model.ckpt-2")));
+    CHECK(home.Logged("returning to " + folder.File("model.ckpt-2")));
     // Batches 1, 2, then 5 to 12: 3 and 4 made no step that is still there.
     CHECK(LoadCheckpoint(folder.File("model.ckpt-10")).resume.position.records == 48);
   }

@@ -276,7 +276,7 @@ TEST_CASE("a damaged state file causes a warning, and the resumed run rewrites i
   Home home;
   const std::string newest = folder.File("model.ckpt-8");
   CHECK(LoadNewest(folder.path(), home.log)->prefix == newest);
-  CHECK(home.Logged("checkpoint: names no checkpoint; " + newest + " is taken"));
+  CHECK(home.Logged("checkpoint: names no checkpoint; using " + newest));
   Run(folder.path(), {.length = {.max_steps = 9}}, 9);  // killed before its first save
   CHECK(LatestCheckpoint(folder.path()) == newest);
   // The newest shard is damaged as well: the one before it.
@@ -289,7 +289,7 @@ TEST_CASE("a damaged state file causes a warning, and the resumed run rewrites i
   const Error error = ErrorOf([&] { (void)LoadNewest(folder.path(), home.log); });
   CHECK(error.code() == Code::kCheckpoint);
   CHECK(error.message().find("none of the 3 checkpoints can be read") != std::string::npos);
-  CHECK(error.faults()[0].hint.starts_with("bring the files back"));
+  CHECK(error.faults()[0].hint.starts_with("restore the files"));
 }
 
 TEST_CASE("a finished run corrects a state file that lists another newest checkpoint") {
@@ -375,7 +375,7 @@ TEST_CASE("a run without a state file resumes with a warning") {
   Home home;
   Estimator estimator(LinearModel(), OptionsOf(folder.path(), {}), home.get());
   CHECK(estimator.Train(RangeInput({}), {.max_steps = 10}).global_step == 10);
-  CHECK(home.Logged("checkpoint: is missing; " + folder.File("model.ckpt-9") + " is taken"));
+  CHECK(home.Logged("checkpoint: is missing; using " + folder.File("model.ckpt-9")));
 }
 
 TEST_CASE("metrics.jsonl is cut to the restored step and then continued") {

@@ -152,8 +152,8 @@ TEST_CASE("tf.train's momentum is used as it is, Keras' is divided by minus its 
   CHECK(momentum() == Numbers{3, 4});
   objects.Stored(optimizer, "iter", "SGD/iter", Tensor::Scalar<int64_t>(7));
   CHECK(ErrorOf(momentum).message() ==
-        "ckpt-1: Keras' SGD keeps minus the learning rate times what MomentumOptimizer does, and "
-        "the checkpoint has no constant rate");
+        "ckpt-1: Keras' SGD stores minus the learning rate times the momentum of "
+        "MomentumOptimizer, but the checkpoint has no constant rate");
   objects.Stored(optimizer, "learning_rate", "SGD/learning_rate", Tensor::Scalar(0.5F));
   CHECK(momentum() == Numbers{-6, -8});
 }
@@ -170,9 +170,9 @@ TEST_CASE("another optimizer's slot of the same name is not used") {
   VariableStore store;
   const Error error = ErrorOf([&] { RestoreVariables(objects.saved, model.graph, store); });
   CHECK(error.message() ==
-        "ckpt-1: does not have 1 of the graph's 3 variables: \"dense/kernel/Momentum\"; was the "
-        "model or its optimizer changed?");
-  CHECK(error.faults().front().hint.find("this object-based checkpoint keeps momentum, rms") !=
+        "ckpt-1: lacks 1 of the graph's 3 variables: \"dense/kernel/Momentum\"; was the model or "
+        "its optimizer changed?");
+  CHECK(error.faults().front().hint.find("this object-based checkpoint has momentum, rms") !=
         std::string::npos);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("Adam's powers are computed from Keras' step count if the betas agree"
   CHECK(*values.at("beta1_power").data<float>() == 0.9F * 0.9F * 0.9F);
   objects.Stored(optimizer, "beta_1", "Adam/beta_1", Tensor::Scalar(0.8F));
   CHECK(ErrorOf([&] { (void)ValuesFromObjects(objects.saved, model.graph); }).message() ==
-        "ckpt-1: beta_1 of Adam is 0.8 here, 0.9 in the graph");
+        "ckpt-1: beta_1 of Adam is 0.8 in the checkpoint, 0.9 in the graph");
 }
 
 TEST_CASE("values written as objects are read back to the bit, and count Adam's steps") {

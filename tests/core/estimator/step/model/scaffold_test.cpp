@@ -121,7 +121,7 @@ TEST_CASE("a scaffold's names determine what evaluation restores") {
     return Scaffold{.restore_names = {{"dense/gamma", "dense/bias"}}};
   });
   CHECK(ErrorOf([&] { (void)bias(unknown); }).message() ==
-        "scaffold_fn: \"dense/gamma\" is to be restored from \"dense/bias\", and the graph has no "
+        "scaffold_fn: \"dense/gamma\" is to be restored from \"dense/bias\", but the graph has no "
         "such variable");
 }
 
