@@ -296,12 +296,12 @@ TEST_CASE("a layer that is called twice and cannot be in a job is refused once")
         "r");
   };
   CHECK(Refusals(twice(R"("Lambda", "config": {"name": "l"})")) ==
-        "model.json: layers[1] 'l' (Lambda): a Lambda layer holds Python code\n");
+        "model.json: layers[1] 'l' (Lambda): a Lambda layer contains Python code\n");
   // A nested model, whose calls count from 1.
   const std::string nested = Refusals(twice(R"("Sequential", "config": {"name": "l", "layers": [
       {"class_name": "Lambda", "name": "i", "config": {"name": "i"}}]})"));
   CHECK(nested ==
-        "model.json: layers[1] 'l': layers[0] 'i' (Lambda): a Lambda layer holds Python code\n");
+        "model.json: layers[1] 'l': layers[0] 'i' (Lambda): a Lambda layer contains Python code\n");
 }
 
 namespace {
