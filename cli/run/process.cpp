@@ -8,6 +8,7 @@
 
 #include "cli/job/device.h"
 #include "cli/job/job.h"
+#include "cli/run/command_job.h"
 #include "cli/run/session.h"
 #include "cli/shell/console.h"
 #include "config/tree.h"
@@ -40,8 +41,7 @@ void SpreadReplicas(const hosts::ProcessPlace& place, RunConfig& run_config) {
 }
 
 bool TrainsInGroup(const hosts::ProcessPlace& place, const Invocation& invocation) {
-  const bool trains = invocation.command.starts_with("train") && place.role.empty();
-  return trains && place.is_one_of_several();
+  return Trains(invocation) && place.role.empty() && place.is_one_of_several();
 }
 
 // Returns the mode of a command that evaluates or predicts.

@@ -10,31 +10,18 @@
 
 #include "cli/job/device.h"
 #include "cli/job/job_fwd.h"
-#include "cli/run/record/folder.h"
-#include "cli/run/record/mirror.h"
+#include "cli/run/command_job.h"
+#include "cli/run/group_member.h"
+#include "cli/run/run_recorder.h"
 #include "cli/run/tf_config.h"
 #include "cli/shell/console.h"
 #include "cli/shell/invocation.h"
 #include "config/diagnostics.h"
-#include "core/base/process/write_permit.h"
 #include "core/estimator/estimator.h"
 #include "core/estimator/hooks/hook_factory.h"
 #include "core/estimator/model_dir/checkpoint_name.h"
-#include "core/hosts/group.h"
-#include "core/hosts/launch.h"
 
 namespace tpuest::cli {
-
-// evaluate --checkpoint all: each of the run's checkpoints, oldest first.
-inline constexpr std::string_view kAllCheckpoints = "all";
-
-// Throws Error kUsage if a word is neither a job file nor KEY=VALUE.
-void CheckNoArguments(const Invocation& invocation);
-
-// Returns the job of an invocation with its flags as overrides, from the job file or from the run
-// that --checkpoint or --model-dir names. Error kUsage with every fault, kCheckpoint if the run or
-// its checkpoint does not exist.
-[[nodiscard]] LoadedJob LoadInvocationJob(const Invocation& invocation, config::Sources& sources);
 
 // The purpose of a session. A command that only uses a run's model needs no training input, which
 // may be on another machine.
@@ -71,7 +58,7 @@ class Session {
   // Copies the run back from run_config.mirror if model_dir has none. Called before a run is read.
   void BringBackRun();
   // True if another process of this group is the chief, and this one only computes its replicas.
-  [[nodiscard]] bool is_worker() const { return group_ != nullptr && !group_->is_chief(); }
+  [[nodiscard]] bool is_worker() const { return member_.is_worker(); }
   // Follows the chief's control messages as a worker, and returns the exit code.
   int FollowChief(const ChiefsInputs& inputs);
   // The inputs of the train_spec, which the job must have, and of its evaluations.
@@ -94,51 +81,13 @@ class Session {
   [[nodiscard]] SessionRunHook& recorder() { return recorder_; }
 
  private:
-  class Recorder final : public SessionRunHook {
-   public:
-    explicit Recorder(Session& session) : session_(session) {}
-    void Begin(HookHome& home) override;
-    [[nodiscard]] int64_t NextLook(int64_t /*global_step*/) const override { return kNeverLooks; }
-
-   private:
-    Session& session_;
-  };
-
-  // Shows a run's progress, and updates the sign of life in its run.json.
-  class Progress final : public ProgressListener {
-   public:
-    explicit Progress(Session& session) : session_(session) {}
-    void Report(const ProgressReport& report) override;
-
-   private:
-    Session& session_;
-    std::optional<int64_t> step_;
-    double last_beat_ = 0;  // seconds of the clock
-  };
-
-  // Records what identifies the input's files. A resumed run keeps the first record and warns if
-  // the files are different.
-  void NoteInput(const std::vector<std::string>& files);
-  // Ends the group with this exit code.
-  void EndGroup(int exit_code);
-  void LeaveGroup(const Error& error) noexcept;
   // Makes inputs report bad records in the log and list them in the run's bad_records.tsv.
   void ListBadRecords();
   void LogOverrides();
   // Converts the job's counts in epochs to steps, and logs them.
   void ResolveCounts();
   void ReadEnvironment();
-  void JoinGroup(const hosts::ProcessPlace& place);
   void StartDevice();
-  void WriteJob();
-  void StartRun(int64_t begin_step);
-  [[nodiscard]] RunStart StartAt(int64_t begin_step) const;
-  void EndRun(int exit_code, const std::string& status);
-  void NoteDone();
-  void FinishMirror();
-  void NoteFailure(Code code, const std::vector<Fault>& faults) noexcept;
-  // Appends the lines of evaluate and predict to the log of the run.
-  void JoinLog();
 
   const Invocation& invocation_;
   SystemClock clock_;
@@ -146,17 +95,11 @@ class Session {
   std::unique_ptr<LoadedJob> loaded_;
   std::unique_ptr<OpRegistry> registry_;
   std::unique_ptr<Backend> backend_;
-  std::unique_ptr<hosts::Group> group_;       // nullptr: this process trains by itself, or not at all
-  std::optional<WritePermit> permit_;  // of the group
+  GroupMember member_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Estimator> estimator_;
   TfConfig task_;
-  std::optional<RunFolder> folder_;  // empty until a run has started
-  std::unique_ptr<Mirror> mirror_;   // nullptr: nothing is copied
-  std::string input_;                // identifies the files that the run began with
-  bool warned_of_input_ = false;
-  Recorder recorder_{*this};
-  Progress progress_{*this};
+  RunRecorder recorder_;
   std::mutex bad_records_mutex_;  // inputs open concurrently
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/run/command_job.h"
 #include "cli/shell/cut_message.h"
 #include "cli/shell/json.h"
 #include "core/base/error.h"
@@ -323,7 +324,7 @@ std::optional<hosts::ProcessPlace> PlaceInCluster(const TfConfig& config) {
 }
 
 void CheckTask(const TfConfig& config, const Invocation& invocation) {
-  const bool trains = invocation.command.starts_with("train");
+  const bool trains = Trains(invocation);
   if (config.cluster.empty() || !trains) return;
   const std::string& type = config.task_type;
   if (invocation.command == "train" && (type == "evaluator" || type == "ps")) {
