@@ -199,7 +199,7 @@ void Group::OnTick() {
                "the same command resumes from the newest checkpoint; tpuest.deadlines.step_secs "
                "sets how long a step may take"));
   }
-  if (silent) Lose(silent->first, "it sent nothing for  " + SecondsText(silent->second));
+  if (silent) Lose(silent->first, "it sent nothing for " + SecondsText(silent->second));
   if (overdue) settings_.end(*overdue);
   if (const int kind = settings_.asked_to_stop(); kind != 0 && !is_chief() && !voted_) {
     voted_ = true;
