@@ -54,8 +54,8 @@ std::vector<Fault> ValidateJob(const Job& job) {
   faults.AddAll(CheckStepCounts(job));
   faults.AddAll(Validate(job.export_options));
   faults.AddAll(CheckOptions(job));
-  for (const auto& [name, options] : job.input_fns) {
-    faults.Catch([&] { std::ignore = data::MakeInputFn(options, name); });
+  for (const auto& input_fn : job.input_fns) {
+    faults.Catch([&] { std::ignore = data::MakeInputFn(input_fn.second, input_fn.first); });
   }
   return faults.Take();
 }
