@@ -55,8 +55,10 @@ TEST_CASE("a type that two files define in one namespace is named") {
   for (const std::string definition :
        {"template <class T, class... U> using Template = U<T>;", "struct Union {};",
         "enum Enum { kTwo };", "using Alias = float;",
-        "#define F(x) \\\n  {\n/* { */ const char* s = \"{\" R\"x({)\" )x\"; int c = '{' + 1'000;\n"
-        "struct Class {};"}) {
+        R"-(#define F(x) \
+  {
+/* { */ const char* s = "{" R"x({)" )x"; int c = '{' + 1'000;
+struct Class {};)-"}) {
     CAPTURE(definition);
     CHECK(FaultsBeside("namespace a { " + definition + " }").size() == 1);
     CHECK(FaultsBeside("namespace b { " + definition + " }").empty());
