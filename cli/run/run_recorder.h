@@ -1,5 +1,5 @@
 #pragma once
-// What a command leaves in the run's folder: job, run.json, log and copy.
+// The files that a command leaves in the run's folder: job, run.json, log and copy.
 
 #include <cstdint>
 #include <memory>
