@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/backend/backend.h"
 #include "core/backend/rows/row_counts.h"
 #include "core/backend/rows/row_set.h"
 #include "core/backend/rows/table_records.h"

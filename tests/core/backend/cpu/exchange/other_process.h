@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/backend.h"
 #include "core/backend/rows/row_table.h"
 #include "core/backend/rows/table_records.h"
 
