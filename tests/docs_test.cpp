@@ -191,11 +191,6 @@ std::set<std::string> RanksOf(const std::string& page) {
   return ranks;
 }
 
-const std::vector<Source>& Tree() {
-  static const std::vector<Source> kTree = ReadTree(SOURCE_ROOT);
-  return kTree;
-}
-
 const Pages& Documentation() {
   static const Pages kPages = [] {
     Pages pages;

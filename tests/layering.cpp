@@ -421,6 +421,11 @@ std::vector<Source> ReadTree(const std::string& root) {
   return tree;
 }
 
+const std::vector<Source>& Tree() {
+  static const std::vector<Source> kTree = ReadTree(SOURCE_ROOT);
+  return kTree;
+}
+
 std::vector<std::string> IncludeFaults(const std::vector<Source>& tree) {
   std::vector<std::string> faults;
   const IncludeMap includes = AllIncludes(tree);

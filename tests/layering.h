@@ -18,6 +18,9 @@ struct Source {
 // The files below the root but for the top-level names that .gitignore has.
 [[nodiscard]] std::vector<Source> ReadTree(const std::string& root);
 
+// The files of this tree, read once.
+[[nodiscard]] const std::vector<Source>& Tree();
+
 // The folders of the stack, each with its rank.
 [[nodiscard]] const std::map<std::string, double, std::less<>>& Ranks();
 

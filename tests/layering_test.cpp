@@ -15,11 +15,6 @@ namespace {
 
 using Faults = std::vector<std::string>;
 
-const std::vector<Source>& Tree() {
-  static const std::vector<Source> kTree = ReadTree(SOURCE_ROOT);
-  return kTree;
-}
-
 std::string Listed(const Faults& faults) { return Join(faults, "\n"); }
 
 TEST_CASE("the tree was found") {

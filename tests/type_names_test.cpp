@@ -20,17 +20,12 @@ const std::set<std::string, std::less<>> kLongClasses = {
     "tests/core/ops/random_graphs.cpp Maker",
 };
 
-const std::vector<Source>& SourcesOfTypes() {
-  static const std::vector<Source> kTree = ReadTree(SOURCE_ROOT);
-  return kTree;
-}
-
 TEST_CASE("every type is defined once in its namespace") {
-  CHECK(Join(TypeNameFaults(SourcesOfTypes()), "\n") == "");
+  CHECK(Join(TypeNameFaults(Tree()), "\n") == "");
 }
 
 TEST_CASE("only the exceptions have more than 250 lines, and each exception is needed") {
-  CHECK(Join(LongClassFaults(SourcesOfTypes(), kLongClasses), "\n") == "");
+  CHECK(Join(LongClassFaults(Tree(), kLongClasses), "\n") == "");
 }
 
 // The faults of a tree whose first file defines every kind of type in namespace a.
