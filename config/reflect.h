@@ -101,6 +101,11 @@ struct Type {
   void* (*choose)(void*, size_t) = nullptr;  // replaces the value by a new one of that alternative
 };
 
+// False for a Given that is not given; true for every other value.
+[[nodiscard]] inline bool WasGiven(const Value& value) {
+  return value.type->is_given == nullptr || value.type->is_given(value.at);
+}
+
 namespace reflect {
 
 template <class T>

@@ -284,9 +284,8 @@ SchemaKey KeyOf(const Member& member, std::string path) {
   key.required = field.required;
   key.tpuest = field.tpuest;
   key.changes_bits = field.changes_bits;
-  const Type& type = *member.value.type;
-  const bool is_absent = type.is_given != nullptr && !type.is_given(member.value.at);
-  if (!field.required && !is_absent && WithoutOptional(type).kind != Kind::kSection) {
+  if (!field.required && WasGiven(member.value) &&
+      WithoutOptional(*member.value.type).kind != Kind::kSection) {
     key.default_text = FlowText(member.value);
   }
   return key;

@@ -119,7 +119,7 @@ std::string Flow(const Value& value, const Context& context) {
 
 // A Raw without text and a Given without a value or null are absent: null would be a value.
 bool IsAbsent(const Value& value) {
-  if (value.type->is_given != nullptr) return !value.type->is_given(value.at);
+  if (!WasGiven(value)) return true;
   return value.type->kind == Kind::kRaw && static_cast<const Raw*>(value.at)->text.empty();
 }
 

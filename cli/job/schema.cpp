@@ -43,7 +43,7 @@ std::optional<Json> DefaultOf(const Value& value) {
     case Kind::kPeriod:
       return config::FlowText(value);
     case Kind::kOptional: {
-      if (value.type->is_given != nullptr && !value.type->is_given(value.at)) return std::nullopt;
+      if (!config::WasGiven(value)) return std::nullopt;
       const std::vector<Item> items = config::ItemsOf(value);
       return items.empty() ? Json() : DefaultOf(items.front().value);
     }
