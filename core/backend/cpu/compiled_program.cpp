@@ -1,5 +1,6 @@
 #include "core/backend/cpu/compiled_program.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/backend/cpu/fusion.h"
@@ -38,5 +39,9 @@ CompiledProgram::CompiledProgram(const ProgramSpec& spec, const CompileOptions& 
       bound(BoundAndFused(spec, options)),
       schedule(ScheduleFor(spec, options, bound, variables)),
       plan(PlanProgram(bound, schedule, options, variables)) {}
+
+bool CompiledProgram::WritesVariables() const {
+  return std::any_of(plan.phases.begin(), plan.phases.end(), IsOfUpdates);
+}
 
 }  // namespace tpuest

@@ -24,6 +24,9 @@ struct CompiledProgram {
     return schedule.nodes[static_cast<size_t>(value.node->id())].result_level >= Level::kGlobal;
   }
 
+  // Whether a phase of the plan writes variables.
+  [[nodiscard]] bool WritesVariables() const;
+
   const CompileOptions options;
   const ReplicaRange here;  // all replicas, or this process's share of them
   const BoundGraph bound;

@@ -2,7 +2,6 @@
 // PhaseRunner runs the kernels, and before them Prepare gets what they need of other processes.
 #include "core/backend/cpu/program.h"
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -42,8 +41,7 @@ class CpuProgram final : public Program {
             options.collective),
         guard_(program_, memory_, variables, team_),
         runner_(program_, memory_, adder_, fetches_, team_),
-        values_(program_, memory_),
-        writes_(std::any_of(phases().begin(), phases().end(), IsOfUpdates)) {}
+        values_(program_, memory_) {}
 
   // Kernels read and write variables at the store's addresses, so values that a device has are
   // brought home first, and the device's copies are old when a program that writes returns.
@@ -55,7 +53,7 @@ class CpuProgram final : public Program {
       results.push_back(RunStep(feeds));
       if (!results.back().applied) break;
     }
-    if (writes_) variables_.NoteWrites();
+    if (program_.WritesVariables()) variables_.NoteWrites();
     guard_.EndRun();
     return results;
   }
@@ -135,7 +133,6 @@ class CpuProgram final : public Program {
   StepGuard guard_;
   PhaseRunner runner_;
   FetchedValues values_;
-  const bool writes_;  // variables
 };
 
 class CpuBackend final : public Backend {

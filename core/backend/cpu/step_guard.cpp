@@ -1,6 +1,5 @@
 #include "core/backend/cpu/step_guard.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "core/backend/collective.h"
@@ -11,9 +10,7 @@ namespace {
 
 std::optional<UpdateGate> GateOf(const CompiledProgram& program, const VariableStore& variables,
                                  ThreadTeam& team) {
-  const auto& phases = program.plan.phases;
-  const bool writes = std::any_of(phases.begin(), phases.end(), IsOfUpdates);
-  if (!writes || !program.bound.guard.valid()) return std::nullopt;
+  if (!program.WritesVariables() || !program.bound.guard.valid()) return std::nullopt;
   return std::optional<UpdateGate>(std::in_place, program.plan, variables, team,
                                    program.options.collective);
 }

@@ -21,7 +21,8 @@ class TableStore {
   // nullptr if no variable is kept by rows.
   [[nodiscard]] const RowKeeping* keeping() const { return keeping_.get(); }
 
-  // Adds a table, which other stores may share; replaces a table of the same variables.
+  // Adds a table, which other stores may share; replaces a table of the same variables. For
+  // VariableStore::SetTable, which drops their tensors.
   void Set(std::shared_ptr<RowTable> table);
   // Removes the table of a variable and its slots, until another is set.
   void Drop(const std::string& name);
