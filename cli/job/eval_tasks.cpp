@@ -33,7 +33,7 @@ std::vector<EventsOfJob> EventsOf(const Job& job) {
   for (const AnyHook& hook : job.train_spec->hooks) {
     const auto* const evaluator = std::get_if<InMemoryEvaluatorHookOptions>(&hook);
     if (evaluator == nullptr) continue;
-    events.push_back({evaluator->name.value_or("eval"), evaluator->name.value_or("")});
+    events.push_back({LabelOf(*evaluator), evaluator->name.value_or("")});
   }
   return events;
 }

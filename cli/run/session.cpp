@@ -183,7 +183,8 @@ bool Session::HasCheckpoint() const {
   }
 }
 
-// Runs CheckSameRun on the mirror first, so that its Error names the folder that has the run.
+// With `resume: never` CheckResume looks at the mirror, so that its Error names the folder that has
+// the run.
 void Session::BringBackRun() {
   const std::optional<std::string>& mirror = job().estimator.run_config.mirror;
   if (!mirror) return;
