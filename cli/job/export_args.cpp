@@ -51,7 +51,8 @@ std::string FlowText(const nn::NumberOrList& value) {
 
 // Returns the features of a request for an input with a window: the model's features, because no
 // single record makes a window.
-std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job, const std::string& input_fn) {
+std::map<std::string, data::FeatureOptions> WindowFeatures(const Job& job,
+                                                           const std::string& input_fn) {
   std::map<std::string, data::FeatureOptions> features;
   const std::vector<data::StageOptions>& stages = job.input_fns.at(input_fn).stages;
   const auto window = std::find_if(stages.begin(), stages.end(),
@@ -97,7 +98,7 @@ void TakeDefaults(const data::InputFnOptions& input, const std::string& input_fn
 
 // Returns the features that a parsing receiver reads; empty if it reads the input's columns.
 std::map<std::string, data::FeatureOptions> RequestedFeatures(const Job& job,
-                                                        const std::string& input_fn) {
+                                                              const std::string& input_fn) {
   std::map<std::string, data::FeatureOptions> features = ColumnFeatures(job);
   if (features.empty()) return WindowFeatures(job, input_fn);
   TakeDefaults(job.input_fns.at(input_fn), input_fn, features);

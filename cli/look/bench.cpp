@@ -91,9 +91,9 @@ std::string PercentText(double share) { return fmt::format("{:.0f} %", 100 * sha
 // ---- bench input ------------------------------------------------------------------------------
 
 std::string InputVerdict(const data::InputBench& bench) {
-  const auto slowest =
-      std::max_element(bench.stages.begin(), bench.stages.end(),
-                       [](const data::StageRate& a, const data::StageRate& b) { return a.share < b.share; });
+  const auto slowest = std::max_element(
+      bench.stages.begin(), bench.stages.end(),
+      [](const data::StageRate& a, const data::StageRate& b) { return a.share < b.share; });
   std::string text = fmt::format("{} takes {} of the time per example", slowest->stage,
                                  PercentText(slowest->share));
   std::vector<std::string> helpful;

@@ -50,7 +50,7 @@ struct PlanReport {
   std::optional<int64_t> keeping_bytes;   // the same without tpuest.remat; absent if there is none
   std::optional<std::string> warm_start_from;  // checkpoint whose variables the run starts with
   std::vector<WarmStartRow> warm_start;
-  hosts::ProcessPlace process;               // this process's place in a launcher's group
+  hosts::ProcessPlace process;        // this process's place in a launcher's group
   std::optional<ReplicaRange> share;  // this process's replicas in a group
   bool reads_all = false;             // each process decompresses the whole input
 

@@ -238,10 +238,10 @@ int RunLocalGroup(const Invocation& given, const std::string& command,
   LoadedJob loaded = LoadInvocationJob(invocation, sources);
   const hosts::ProcessPlace place = ThisProcess(ReadTfConfig(RulesOf(loaded.job)));
   if (place.is_one_of_several()) {
-    throw Error(
-        Code::kUsage,
-        fmt::format("--processes {}: this process is already {}", processes, hosts::PlaceText(place)),
-        "leave out --processes: it starts a separate group, on one machine");
+    throw Error(Code::kUsage,
+                fmt::format("--processes {}: this process is already {}", processes,
+                            hosts::PlaceText(place)),
+                "leave out --processes: it starts a separate group, on one machine");
   }
   const hosts::ProcessPlace chief{.rank = 0, .size = processes};
   SpreadReplicas(chief, loaded.job.estimator.run_config);

@@ -51,7 +51,8 @@ class Console final : public ProgressListener {
   void WriteLine(LogLevel level, std::string_view line);
   [[nodiscard]] std::string Formatted(LogLevel level, std::string_view line) const;
   // Returns the text that a person sees for a line; nullopt if nothing is shown.
-  [[nodiscard]] std::optional<std::string> Spoken(LogLevel level, std::string_view line, double now);
+  [[nodiscard]] std::optional<std::string> Spoken(LogLevel level, std::string_view line,
+                                                  double now);
   [[nodiscard]] bool IsStatusDue(double now) const;
   [[nodiscard]] double EtaSeconds(const ProgressReport& report, double now);
 

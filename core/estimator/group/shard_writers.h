@@ -30,7 +30,7 @@ namespace tpuest {
                                            const std::string& model_dir, bool fsync);
 
 // In a worker: carries out an order that concerns only shards; returns false for other orders.
-[[nodiscard]] bool AnswerOfShards(hosts::Group& group, const TrainOrder& order, const VariableStore& store,
-                                  const std::string& model_dir);
+[[nodiscard]] bool AnswerOfShards(hosts::Group& group, const TrainOrder& order,
+                                  const VariableStore& store, const std::string& model_dir);
 
 }  // namespace tpuest

@@ -76,7 +76,8 @@ TEST_CASE("limits that do not fit the weights are refused") {
   CHECK(Refusal(MinMaxNorm{0, 1, 1.5}, {2}) == "rate is 1.5, expected from 0 to 1");
   CHECK(Refusal(RadialConstraint{}, {3, 2, 1, 1}).find("[side, side, channels, filters]") !=
         std::string::npos);
-  CHECK(Refusal(RadialConstraint{}, {1, 1, 4, 4}).find("a side of at least 2") != std::string::npos);
+  CHECK(Refusal(RadialConstraint{}, {1, 1, 4, 4}).find("a side of at least 2") !=
+        std::string::npos);
 }
 
 // Two examples through a Dense layer whose kernel is limited, to the mean squared error; three

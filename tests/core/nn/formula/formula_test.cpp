@@ -226,7 +226,8 @@ TEST_CASE("a part of each text is one that split returns, or empty") {
       "(split(x, sep)[:, 2] is one part and split(x, sep)[:, :3] the first three; missing parts "
       "are '')";
   CHECK(f.Says("split(s, ',')") == "0: the number of parts varies with each text " + way);
-  CHECK(f.Says("lower(split(s))").find("the number of parts varies with each text") != std::string::npos);
+  CHECK(f.Says("lower(split(s))").find("the number of parts varies with each text") !=
+        std::string::npos);
   CHECK(f.Says("split(s, ',')[1]") ==
         "13: the index of a part comes after the indices of the texts " + way);
   CHECK(f.Says("split(s, ',')[:, 1:]") ==
