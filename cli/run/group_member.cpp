@@ -13,7 +13,7 @@
 #include "cli/run/process.h"
 #include "core/backend/pjrt/log.h"
 #include "core/base/process/interrupt.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 
 namespace tpuest::cli {
 namespace {
@@ -43,12 +43,12 @@ void GroupMember::Join(const Job& job, const hosts::ProcessPlace& place,
     std::fflush(stderr);
     _exit(static_cast<int>(verdict.code()));
   };
-  const hosts::Meeting& meeting = settings.links.meeting;
-  if (meeting.insecure && meeting.token.empty() && place.rank == 0) {
+  const hosts::RendezvousPoint& rendezvous = settings.links.rendezvous;
+  if (rendezvous.insecure && rendezvous.token.empty() && place.rank == 0) {
     log.Warning(
         "tpuest.cluster.insecure is true: without a cluster token anyone who reaches {} can join "
         "this job, and can read and change its traffic",
-        meeting.chief);
+        rendezvous.chief);
   }
   try {
     group_ = std::make_unique<hosts::Group>(std::move(settings));
@@ -59,12 +59,13 @@ void GroupMember::Join(const Job& job, const hosts::ProcessPlace& place,
     throw Error(static_cast<Code>(interrupted ? kInterruptedCode : kTerminatedCode),
                 error.faults());
   }
-  permit_.emplace([this] { group_->NeedPlace(); });
+  permit_.emplace([this] { group_->NeedMembership(); });
   try {
     const BuildInfo& build = ThisBuild();
-    group_->Agree("build", fmt::format("{} {} {}", build.version, build.commit, build.compiler));
-    group_->Agree("processor", CpuText());
-    group_->Agree("job", BitsOf(job));
+    group_->CheckSame("build",
+                      fmt::format("{} {} {}", build.version, build.commit, build.compiler));
+    group_->CheckSame("processor", CpuText());
+    group_->CheckSame("job", BitsOf(job));
   } catch (const Error& error) {
     Leave(error);
     throw;
@@ -84,14 +85,15 @@ void GroupMember::End(int exit_code, Log& log) {
   constexpr double kPatienceSecs = 10;
   if (group_ == nullptr) return;
   try {
-    GiveOrder(*group_, EndOrder{.exit_code = exit_code});
+    SendControl(*group_, EndMessage{.exit_code = exit_code});
   } catch (const Error& error) {
     log.Warning("{}, after the last step", error.message());
   }
-  group_->AwaitLeaving(kPatienceSecs);
-  const int64_t strangers = group_->strangers();
-  if (strangers == 0) return;
-  log.Info("refused {} unauthenticated connection{}", strangers, strangers == 1 ? "" : "s");
+  group_->AwaitExits(kPatienceSecs);
+  const int64_t unauthenticated = group_->unauthenticated();
+  if (unauthenticated == 0) return;
+  log.Info("refused {} unauthenticated connection{}", unauthenticated,
+           unauthenticated == 1 ? "" : "s");
 }
 
 }  // namespace tpuest::cli

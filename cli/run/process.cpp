@@ -166,15 +166,15 @@ static std::string LinksModuleFile() {
               "copy it there from this program's build or package");
 }
 
-static hosts::Meeting MeetingOf(const Job& job, const hosts::ProcessPlace& place) {
+static hosts::RendezvousPoint RendezvousOf(const Job& job, const hosts::ProcessPlace& place) {
   if (place.coordinator.starts_with(kLocalGroup)) {
     return {.folder = place.coordinator.substr(std::string_view(kLocalGroup).size())};
   }
-  hosts::Meeting meeting{.chief = place.coordinator,
-                         .token = ClusterToken(job, config::ProcessEnvironment),
-                         .insecure = job.tpuest.cluster.insecure,
-                         .module = LinksModuleFile()};
-  if (!meeting.chief.empty()) return meeting;
+  hosts::RendezvousPoint rendezvous{.chief = place.coordinator,
+                                    .token = ClusterToken(job, config::ProcessEnvironment),
+                                    .insecure = job.tpuest.cluster.insecure,
+                                    .module = LinksModuleFile()};
+  if (!rendezvous.chief.empty()) return rendezvous;
   const auto& model_dir = job.estimator.run_config.model_dir;
   if (!model_dir) {
     throw Error(Code::kUsage,
@@ -184,15 +184,15 @@ static hosts::Meeting MeetingOf(const Job& job, const hosts::ProcessPlace& place
                 "TPUEST_COORDINATOR=HOST:PORT of process 0, or unix:FOLDER on one machine; or a "
                 "model_dir that all processes share");
   }
-  meeting.file = RendezvousPath(*model_dir);
-  return meeting;
+  rendezvous.file = RendezvousPath(*model_dir);
+  return rendezvous;
 }
 
 hosts::GroupSettings SettingsOf(const Job& job, const hosts::ProcessPlace& place) {
   const DeadlineOptions& deadlines = job.tpuest.deadlines;
   return {.links = {.rank = static_cast<int>(place.rank),
                     .size = static_cast<int>(place.size),
-                    .meeting = MeetingOf(job, place),
+                    .rendezvous = RendezvousOf(job, place),
                     .rendezvous_secs = deadlines.rendezvous_secs},
           .peer_secs = deadlines.peer_secs,
           .step_secs = deadlines.step_secs};

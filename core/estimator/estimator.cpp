@@ -22,7 +22,7 @@
 #include "core/estimator/step/input_partition.h"
 #include "core/estimator/train/trainer.h"
 #include "core/estimator/train_and_evaluate.h"
-#include "core/hosts/group_sum.h"
+#include "core/hosts/group_collective.h"
 #include "core/io/checkpoint_state.h"
 
 namespace tpuest {
@@ -76,7 +76,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   context.threads = ThreadsOf(config);
   if (home.group != nullptr) {
     context.collective =
-        std::make_shared<hosts::GroupSum>(*home.group, context.ReplicasIn(Mode::kTrain));
+        std::make_shared<hosts::GroupCollective>(*home.group, context.ReplicasIn(Mode::kTrain));
     const bool by_mod = context.options.embeddings.dealt_by_mod;
     context.row_owners =
         std::make_shared<GroupRows>(*home.group, by_mod ? RowDeal::kMod : RowDeal::kDiv);
@@ -237,16 +237,16 @@ FollowResult Estimator::Follow(const FollowArgs& args, std::vector<EvalTask> tas
 }
 
 TrainResult Estimator::FollowChief(const ChiefsInputs& inputs) {
-  return impl_->trainer.FollowChief(inputs.train, [&](const TrainOrder& order) {
-    if (const auto* const predict = std::get_if<PredictOrder>(&order)) {
+  return impl_->trainer.FollowChief(inputs.train, [&](const ControlMessage& message) {
+    if (const auto* const predict = std::get_if<PredictMessage>(&message)) {
       impl_->predictor.FollowChief(inputs.predict, *predict);
       return true;
     }
-    const auto* const evaluate = std::get_if<EvaluateOrder>(&order);
+    const auto* const evaluate = std::get_if<EvaluateMessage>(&message);
     if (evaluate == nullptr) return false;
     const auto found = inputs.evaluations.find(evaluate->label);
     Check(found != inputs.evaluations.end(), "unknown evaluation '{}'", evaluate->label);
-    EvaluateOrder whole = *evaluate;
+    EvaluateMessage whole = *evaluate;
     std::vector<std::shared_ptr<RowTable>> tables;
     for (const std::string& name : evaluate->trained) {
       if (std::shared_ptr<RowTable> table = impl_->trainer.Table(name)) {

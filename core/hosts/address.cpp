@@ -14,7 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/whole_number.h"
-#include "core/hosts/way.h"
+#include "core/hosts/transport.h"
 
 namespace tpuest::hosts {
 

@@ -71,7 +71,7 @@ std::string_view TextOf(Activity activity) {
       return "in a step";
     case Activity::kSum:
       return "waiting for others' parts of a sum";
-    case Activity::kOrders:
+    case Activity::kControl:
       return "waiting for the chief";
     case Activity::kElsewhere:
       return "between two loops";
@@ -126,7 +126,7 @@ Group::~Group() {
     leaves_ = true;
     if (verdict_) verdict = verdict_->error;
   }
-  if (verdict) Tell(*verdict);
+  if (verdict) SendVerdict(*verdict);
   for (int rank = 0; rank < size(); ++rank) {
     if (rank != this->rank()) (void)links_.Send(rank, kLeave, {}, kLastWordSecs);
   }
@@ -148,14 +148,14 @@ void Group::OnFrame(int from, FrameKind kind, std::string&& bytes) {
     if (kind == kLeave) peer.left = true;
     if (kind == kKey) TakeKey(bytes);
     if (kind == kAnswer) peer.answered = As<uint64_t>(bytes);
-    if (kind < peer.boxes.size()) {
-      peer.boxes[kind].push_back({std::move(bytes), peer.heard});
+    if (kind < peer.queues.size()) {
+      peer.queues[kind].push_back({std::move(bytes), peer.heard});
       changed_.notify_all();
       return;
     }
   }
   if (kind == kVote) settings_.vote(As<int>(bytes));
-  if (kind == kVerdict) Set(VerdictIn(bytes));
+  if (kind == kVerdict) SetVerdict(VerdictIn(bytes));
   if (kind == kQuestion) Answer(from, bytes);
   changed_.notify_all();
 }
@@ -168,7 +168,7 @@ void Group::OnClosed(int from, const std::string& why) {
     peer.closed = true;
     is_lost = !peer.left && !leaves_;
   }
-  if (is_lost) Lose(from, why);
+  if (is_lost) DeclareLost(from, why);
   changed_.notify_all();
 }
 
@@ -176,7 +176,7 @@ void Group::OnTick() {
   const double now = SystemClock().Seconds();
   const double absent = now - last_tick_;
   const bool was_absent = absent > kAbsentSecs;
-  if (absent > LongAbsence()) ++absences_;  // before last_tick_ changes: NeedPlace reads both
+  if (absent > LongAbsence()) ++absences_;  // before last_tick_ changes: NeedMembership reads both
   last_tick_ = now;
   std::optional<std::pair<int, double>> silent;
   std::optional<Error> overdue;
@@ -199,7 +199,7 @@ void Group::OnTick() {
                "the same command resumes from the newest checkpoint; tpuest.deadlines.step_secs "
                "sets how long a step may take"));
   }
-  if (silent) Lose(silent->first, "it sent nothing for " + SecondsText(silent->second));
+  if (silent) DeclareLost(silent->first, "it sent nothing for " + SecondsText(silent->second));
   if (overdue) settings_.end(*overdue);
   if (const int kind = settings_.asked_to_stop(); kind != 0 && !is_chief() && !voted_) {
     voted_ = true;
@@ -217,7 +217,7 @@ void Group::OnTick() {
   }
 }
 
-void Group::Lose(int rank, const std::string& why) {
+void Group::DeclareLost(int rank, const std::string& why) {
   std::string text;
   {
     const std::lock_guard lock(mutex_);
@@ -229,27 +229,27 @@ void Group::Lose(int rank, const std::string& why) {
         peer.step, TextOf(peer.activity, peer.evaluates), this->rank(), step_.load(),
         TextOf(activity_, evaluates_));
   }
-  Judge(Error(Code::kLost, text, "the same command resumes from the newest checkpoint"));
-  links_.HangUp(rank);
+  SetAndSend(Error(Code::kLost, text, "the same command resumes from the newest checkpoint"));
+  links_.Close(rank);
 }
 
-void Group::Set(const Error& error) {
+void Group::SetVerdict(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (verdict_ || leaves_) return;
   verdict_ = Verdict{error, SystemClock().Seconds()};
   changed_.notify_all();
 }
 
-void Group::Judge(const Error& error) {
+void Group::SetAndSend(const Error& error) {
   {
     const std::lock_guard lock(mutex_);
     if (verdict_ || leaves_) return;
   }
-  Set(error);
-  Tell(error);
+  SetVerdict(error);
+  SendVerdict(error);
 }
 
-void Group::Tell(const Error& error) {
+void Group::SendVerdict(const Error& error) {
   const auto code = static_cast<int>(error.code());
   const std::string text = error.message() + '\0' + error.faults().front().hint;
   for (int rank = 0; rank < size(); ++rank) {
@@ -260,8 +260,8 @@ void Group::Tell(const Error& error) {
 }
 
 void Group::Fail(const Error& error) {
-  Judge(Error(error.code(), fmt::format("process {}: {}", rank(), error.message()),
-              error.faults().front().hint));
+  SetAndSend(Error(error.code(), fmt::format("process {}: {}", rank(), error.message()),
+                   error.faults().front().hint));
 }
 
 // Does not answer after a verdict: the asking process receives the verdict, or sees this one leave.
@@ -287,7 +287,7 @@ bool Group::IsAnswered(uint64_t question) {
   return true;
 }
 
-void Group::NeedPlace() {
+void Group::NeedMembership() {
   const int64_t absences = absences_;
   const bool is_back = SystemClock().Seconds() - last_tick_ <= LongAbsence();
   if (is_back && absences == excused_) return;
@@ -356,7 +356,7 @@ void Group::ThrowVerdict() const {
   if (verdict_) throw Error(verdict_->error);
 }
 
-void Group::AtStep(int64_t step, double seconds) {
+void Group::SetStep(int64_t step, double seconds) {
   step_ = step;
   // An exponential mean: the limit needs only the order of magnitude.
   constexpr double kNew = 0.1;
@@ -381,11 +381,13 @@ void Group::SendFrame(int to, FrameKind kind, std::span<const std::string_view> 
   throw Error(Code::kLost, fmt::format("process {} has left", to));
 }
 
-std::string Group::Receive(int from, Channel channel) { return ReceiveLetter(from, channel).bytes; }
+std::string Group::Receive(int from, Channel channel) {
+  return ReceiveMessage(from, channel).bytes;
+}
 
-bool Group::IsThere(int from, Channel channel) {
+bool Group::HasMessage(int from, Channel channel) {
   const std::lock_guard lock(mutex_);
-  return !At(from).boxes[static_cast<size_t>(channel)].empty();
+  return !At(from).queues[static_cast<size_t>(channel)].empty();
 }
 
 std::vector<std::string> Group::ReceiveEach(std::span<const int> from, Channel channel) {
@@ -394,11 +396,11 @@ std::vector<std::string> Group::ReceiveEach(std::span<const int> from, Channel c
   int last = this->rank();
   double last_at = begin;
   for (const int rank : from) {
-    Letter letter = ReceiveLetter(rank, channel);
-    all.push_back(std::move(letter.bytes));
-    if (letter.at <= last_at) continue;
+    Message message = ReceiveMessage(rank, channel);
+    all.push_back(std::move(message.bytes));
+    if (message.at <= last_at) continue;
     last = rank;
-    last_at = letter.at;
+    last_at = message.at;
   }
   waited_for_[static_cast<size_t>(last)] += last_at - begin;
   return all;
@@ -414,33 +416,34 @@ std::string Group::NameOf(int rank) const {
   return fmt::format("process {} ({})", rank, links_.NameOf(rank));
 }
 
-Group::Letter Group::ReceiveLetter(int from, Channel channel) {
+Group::Message Group::ReceiveMessage(int from, Channel channel) {
   std::unique_lock lock(mutex_);
-  std::deque<Letter>& box = At(from).boxes[static_cast<size_t>(channel)];
+  std::deque<Message>& queue = At(from).queues[static_cast<size_t>(channel)];
   const bool is_of_step = channel == Channel::kData || channel == Channel::kExchanges;
   const double begin = SystemClock().Seconds();
-  while (box.empty()) {
+  while (queue.empty()) {
     ThrowVerdict();
     if (At(from).closed || At(from).left) {
       throw Error(Code::kLost, fmt::format("process {} has left", from));
     }
     changed_.wait_for(lock, std::chrono::duration<double>(kWakeSecs));
     const double waited = SystemClock().Seconds() - begin;
-    if (!is_of_step || !box.empty() || waited < StepLimit()) continue;
+    if (!is_of_step || !queue.empty() || waited < StepLimit()) continue;
     lock.unlock();
-    Lose(from, fmt::format("its part of the step did not arrive within {}", SecondsText(waited)));
+    DeclareLost(from,
+                fmt::format("its part of the step did not arrive within {}", SecondsText(waited)));
     lock.lock();
   }
-  Letter letter = std::move(box.front());
-  box.pop_front();
-  return letter;
+  Message message = std::move(queue.front());
+  queue.pop_front();
+  return message;
 }
 
-void Group::Order(std::string_view order) {
-  for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kOrders, order);
+void Group::SendToWorkers(std::string_view message) {
+  for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kControl, message);
 }
 
-void Group::Agree(const std::string& what, const std::string& value) {
+void Group::CheckSame(const std::string& what, const std::string& value) {
   if (!is_chief()) {
     Send(0, Channel::kReports, value);
     (void)Receive(0, Channel::kReports);  // the chief answers only if all agree
@@ -455,13 +458,13 @@ void Group::Agree(const std::string& what, const std::string& value) {
         fmt::format("process {} has a different {} than process 0: '{}', process 0 has '{}'", rank,
                     what, there, here),
         "start all processes of a group with the same program, job and files");
-    Judge(error);
+    SetAndSend(error);
     throw Error(error);
   }
   for (int rank = 1; rank < size(); ++rank) Send(rank, Channel::kReports, "");
 }
 
-void Group::AwaitLeaving(double seconds) {
+void Group::AwaitExits(double seconds) {
   std::unique_lock lock(mutex_);
   leaves_ = true;
   changed_.wait_for(lock, std::chrono::duration<double>(seconds), [this] {

@@ -6,8 +6,8 @@
 // of large tables (core/estimator/group/shard_writers.h). It sends control messages to the workers,
 // and a worker carries them out on its own replicas. The kinds of messages:
 //
-//   orders    chief to worker    control messages: what to do next (core/estimator/group/orders.h)
-//   data      all to all         partial sums and sums, in the programs' order (group_sum.h)
+//   control   chief to worker    what to do next (core/estimator/group/control_messages.h)
+//   data      all to all         partial sums and sums, in the programs' order (group_collective.h)
 //   exchanges all to all         other data that replicas exchange, also in the programs' order
 //   reports   worker to chief    answers to control messages
 //             all to all         shares of what the processes write together
@@ -42,10 +42,10 @@
 
 namespace tpuest::hosts {
 
-enum class Channel : FrameKind { kOrders = 1, kData = 2, kReports = 3, kExchanges = 4 };
+enum class Channel : FrameKind { kControl = 1, kData = 2, kReports = 3, kExchanges = 4 };
 
 // The current activity of a process, shown in the messages of other processes.
-enum class Activity : int32_t { kPreparing, kInput, kStep, kSum, kOrders, kElsewhere };
+enum class Activity : int32_t { kPreparing, kInput, kStep, kSum, kControl, kElsewhere };
 
 struct GroupSettings {
   LinkSettings links;
@@ -83,14 +83,14 @@ class Group final : public KeyValueStore {
   // The wait is attributed to the process whose message arrived last (see waited_for).
   [[nodiscard]] std::vector<std::string> ReceiveEach(std::span<const int> from, Channel channel);
   // Whether Receive would return without waiting. Any thread.
-  [[nodiscard]] bool IsThere(int from, Channel channel);
+  [[nodiscard]] bool HasMessage(int from, Channel channel);
   // Returns the memory of a received message for later messages. Throws nothing.
   void Reuse(std::string&& message) { links_.Reuse(std::move(message)); }
   // Sends a control message to every worker.
-  void Order(std::string_view order);
+  void SendToWorkers(std::string_view message);
   // Checks that `value` is the same in all processes; otherwise throws kUsage in each, with both
   // values. All processes call it at the same point.
-  void Agree(const std::string& what, const std::string& value);
+  void CheckSame(const std::string& what, const std::string& value);
 
   // Put sends the key to all processes; Get finds the keys that any process has put.
   void Put(std::string_view key, std::string_view value) override;
@@ -103,40 +103,40 @@ class Group final : public KeyValueStore {
   void DeviceEnds() { device_until_ = 0; }
 
   // Sets the activity that peers show in their messages. Returns the previous activity.
-  Activity At(Activity activity) { return activity_.exchange(activity); }
+  Activity SetActivity(Activity activity) { return activity_.exchange(activity); }
   // Sets whether this process is evaluating.
-  void Evaluates(bool evaluates) { evaluates_ = evaluates; }
-  void AtStep(int64_t step, double seconds);
+  void SetEvaluating(bool evaluates) { evaluates_ = evaluates; }
+  void SetStep(int64_t step, double seconds);
   // Sets the seconds that this process has waited for input; beats report them to the peers.
-  void WaitedForInput(double seconds) { input_wait_ = seconds; }
+  void SetInputWait(double seconds) { input_wait_ = seconds; }
   // Seconds of input wait that a process has reported.
   [[nodiscard]] double InputWaitOf(int rank);
   // Seconds that ReceiveEach has waited for each process, by rank. Only for the receiving thread.
   [[nodiscard]] const std::vector<double>& waited_for() const { return waited_for_; }
   // "process 1 (pid 77)"; for a process of another machine also its address.
   [[nodiscard]] std::string NameOf(int rank) const;
-  // Links::strangers().
-  [[nodiscard]] int64_t strangers() const { return links_.strangers(); }
+  // Links::unauthenticated().
+  [[nodiscard]] int64_t unauthenticated() const { return links_.unauthenticated(); }
 
   // Called before a change to a file that the group's next run may own by now. If this process was
   // suspended for more than half of peer_secs, asks all peers whether there is a verdict, and
   // throws it. Any thread except the reader thread.
-  void NeedPlace();
+  void NeedMembership();
 
   // Makes this process's own error the verdict for all processes, unless one is already set.
   void Fail(const Error& error);
   // Waits up to `seconds` until every other process has left. From now on a closed link is not a
   // loss.
-  void AwaitLeaving(double seconds);
+  void AwaitExits(double seconds);
 
  private:
-  struct Letter {
+  struct Message {
     std::string bytes;
     double at = 0;  // time of arrival
   };
   struct Peer {
-    std::array<std::deque<Letter>, 5> boxes;  // by Channel
-    double heard = 0;                         // time of the last frame
+    std::array<std::deque<Message>, 5> queues;  // by Channel
+    double heard = 0;                           // time of the last frame
     double input_wait = 0;
     int64_t step = 0;
     Activity activity = Activity::kPreparing;
@@ -154,15 +154,15 @@ class Group final : public KeyValueStore {
   void OnClosed(int from, const std::string& why);
   void OnTick();
   // Sets the verdict and sends it to all peers.
-  void Judge(const Error& error);
-  void Tell(const Error& verdict);
-  void Set(const Error& error);
-  void Lose(int rank, const std::string& why);
+  void SetAndSend(const Error& error);
+  void SendVerdict(const Error& verdict);
+  void SetVerdict(const Error& error);
+  void DeclareLost(int rank, const std::string& why);
   // Throws the verdict if one is set. The caller holds mutex_.
   void ThrowVerdict() const;
   void TakeKey(std::string_view message);
   void SendFrame(int to, FrameKind kind, std::span<const std::string_view> pieces);
-  [[nodiscard]] Letter ReceiveLetter(int from, Channel channel);
+  [[nodiscard]] Message ReceiveMessage(int from, Channel channel);
   [[nodiscard]] double StepLimit() const;
   [[nodiscard]] double LongAbsence() const { return settings_.peer_secs / 2; }
   void Answer(int from, std::string_view question);

@@ -61,22 +61,24 @@ std::vector<iovec> AllOf(const Frame& head, std::span<const std::string_view> pi
   return all;
 }
 
-std::unique_ptr<Way> OpenWay(const LinkSettings& settings) {
-  const Meeting& meeting = settings.meeting;
-  if (meeting.folder.empty()) return OpenRemoteWay(meeting, settings.rank);
-  return OpenFolderWay(meeting.folder, settings.rank, settings.size);
+std::unique_ptr<Transport> OpenTransport(const LinkSettings& settings) {
+  const RendezvousPoint& rendezvous = settings.rendezvous;
+  if (rendezvous.folder.empty()) return OpenGrpcTransport(rendezvous, settings.rank);
+  return OpenUnixTransport(rendezvous.folder, settings.rank, settings.size);
 }
 
 }  // namespace
 
 Links::Links(const LinkSettings& settings)
-    : settings_(settings), is_checked_(settings.meeting.folder.empty()), way_(OpenWay(settings_)) {
+    : settings_(settings),
+      is_checked_(settings.rendezvous.folder.empty()),
+      transport_(OpenTransport(settings_)) {
   int ends[2] = {};
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
     throw Error(Code::kResource, fmt::format("cannot create a pipe: {}", std::strerror(errno)));
   }
   wake_ = {Descriptor(ends[0]), Descriptor(ends[1])};
-  std::vector<Linked> linked = Rendezvous(settings_, *way_).Meet();
+  std::vector<Linked> linked = Rendezvous(settings_, *transport_).ConnectAll();
   for (int rank = 0; rank < settings_.size; ++rank) {
     auto& peer = peers_.emplace_back(rank == settings_.rank ? nullptr : std::make_unique<Peer>());
     if (peer != nullptr) peer->linked = std::move(linked[Index(rank)]);
@@ -104,7 +106,7 @@ void Links::Listen(Listener listener) {
 void Links::Read() {
   while (!ending_) {
     std::vector<pollfd> waited{{.fd = wake_[0].number(), .events = POLLIN, .revents = 0},
-                               {.fd = way_->door(), .events = POLLIN, .revents = 0}};
+                               {.fd = transport_->listener(), .events = POLLIN, .revents = 0}};
     std::vector<int> ranks{-1, -1};
     for (int rank = 0; rank < settings_.size; ++rank) {
       const auto& peer = peers_[Index(rank)];
@@ -115,10 +117,10 @@ void Links::Read() {
     ::poll(waited.data(), waited.size(), kTickMs);
     // The group is complete: a new connection belongs to another rendezvous or to no group.
     if (waited[1].revents != 0) {
-      const Descriptor late = way_->Take();
+      const Descriptor late = transport_->Accept();
       if (late.is_open()) {
-        Rendezvous::TurnAway(late);
-        ++turned_away_;
+        Rendezvous::Reject(late);
+        ++rejected_;
       }
     }
     for (size_t i = 2; i < waited.size() && !ending_; ++i) {
@@ -191,7 +193,7 @@ bool Links::Send(int to, FrameKind kind, std::span<const std::string_view> piece
   if (peer.closed) return false;
   if (SendAll(peer.linked.socket.number(), all, deadline)) return true;
   // A part of the frame may have been sent; no other frame can follow it.
-  HangUp(to);
+  Close(to);
   return false;
 }
 
@@ -203,7 +205,7 @@ void Links::SendIfReady(int to, FrameKind kind, std::string_view bytes) {
   const Frame head = HeadOf(kind, pieces, is_checked_);
   std::vector<iovec> all = AllOf(head, pieces);
   constexpr double kRestSecs = 1;  // to send the rest of a frame
-  if (!SendAll(peer.linked.socket.number(), all, NowSeconds() + kRestSecs)) HangUp(to);
+  if (!SendAll(peer.linked.socket.number(), all, NowSeconds() + kRestSecs)) Close(to);
 }
 
 std::string Links::SpareFrames::Take(size_t bytes) {
@@ -235,6 +237,6 @@ void Links::SpareFrames::Give(std::string&& frame) {
 
 void Links::Reuse(std::string&& bytes) { spare_.Give(std::move(bytes)); }
 
-void Links::HangUp(int to) { ::shutdown(peers_[Index(to)]->linked.socket.number(), SHUT_RDWR); }
+void Links::Close(int to) { ::shutdown(peers_[Index(to)]->linked.socket.number(), SHUT_RDWR); }
 
 }  // namespace tpuest::hosts

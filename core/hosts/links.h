@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "core/hosts/rendezvous.h"
-#include "core/hosts/way.h"
+#include "core/hosts/transport.h"
 
 namespace tpuest::hosts {
 
@@ -35,9 +35,9 @@ class Links {
     std::function<void()> tick;                                    // about every 20 ms
   };
 
-  // Returns once all processes are linked. Throws kUsage for errors of OpenFolderWay and
-  // OpenRemoteWay, for a rank that has already joined and for a different group size; kLost, naming
-  // the missing ranks, after rendezvous_secs; kPreempted if gives_up() returned true.
+  // Returns once all processes are linked. Throws kUsage for errors of OpenUnixTransport and
+  // OpenGrpcTransport, for a rank that has already joined and for a different group size; kLost,
+  // naming the missing ranks, after rendezvous_secs; kPreempted if gives_up() returned true.
   explicit Links(const LinkSettings& settings);
   // Closes all links.
   ~Links();
@@ -56,12 +56,12 @@ class Links {
   // Returns the memory of a received frame for later frames. Any thread.
   void Reuse(std::string&& bytes);
   // Closes a link; both sides get a `closed` callback.
-  void HangUp(int to);
+  void Close(int to);
   // "pid 77", or "pid 77 at 10.0.0.3:41234" for a process of another machine.
   [[nodiscard]] std::string NameOf(int rank) const;
   // Number of connections that came from outside of the group. Without a token only a part of them
   // is recognized.
-  [[nodiscard]] int64_t strangers() const { return way_->refused() + turned_away_; }
+  [[nodiscard]] int64_t unauthenticated() const { return transport_->refused() + rejected_; }
 
  private:
   struct Peer {
@@ -98,8 +98,8 @@ class Links {
 
   LinkSettings settings_;
   const bool is_checked_;  // frames have checksums
-  std::unique_ptr<Way> way_;
-  std::atomic<int64_t> turned_away_ = 0;  // connections after the group was complete
+  std::unique_ptr<Transport> transport_;
+  std::atomic<int64_t> rejected_ = 0;  // connections after the group was complete
   std::array<Descriptor, 2> wake_;
   std::vector<std::unique_ptr<Peer>> peers_;  // by rank; null for this process
   SpareFrames spare_;

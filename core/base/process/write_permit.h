@@ -2,7 +2,7 @@
 // Whether this process may still write. If it was suspended for long (SIGSTOP, a frozen machine),
 // its peers may have given it up, and the group's next run may own its files by now. So code that
 // names, appends to or removes a file calls NeedWritePermit right before. The group sets the check
-// (Group::NeedPlace in core/hosts/group.h).
+// (Group::NeedMembership in core/hosts/group.h).
 
 #include <functional>
 

@@ -128,32 +128,32 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
 
 // The workers have trained the same variables, which was compared before the checkpoint, so most
 // need not be sent.
-EvaluateOrder Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const {
-  EvaluateOrder order{.seed = seed,
-                      .seeds_by_name = context_.seeds_by_name,
-                      .label = args.label,
-                      .trained = {},
-                      .variables = {}};
+EvaluateMessage Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const {
+  EvaluateMessage message{.seed = seed,
+                          .seeds_by_name = context_.seeds_by_name,
+                          .label = args.label,
+                          .trained = {},
+                          .variables = {}};
   for (const auto& [name, value] : model_.variables().tensors()) {
     if (context_.in_memory && IsAmong(context_.in_memory->tensors, name, value)) {
-      order.trained.push_back(name);
+      message.trained.push_back(name);
     } else {
-      order.variables.emplace(name, value);
+      message.variables.emplace(name, value);
     }
   }
   for (const std::shared_ptr<RowTable>& table : model_.variables().tables().all()) {
-    if (table->is_dealt_out()) order.trained.push_back(table->variables().front().name);
+    if (table->is_dealt_out()) message.trained.push_back(table->variables().front().name);
   }
-  return order;
+  return message;
 }
 
-void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateOrder& order,
+void Evaluator::FollowChief(const InputFn& input_fn, const EvaluateMessage& message,
                             std::vector<std::shared_ptr<RowTable>> tables) {
   FollowBatches(context_, model_, Mode::kEval,
                 {.input_fn = input_fn,
-                 .seed = order.seed,
-                 .seeds_by_name = order.seeds_by_name,
-                 .variables = order.variables,
+                 .seed = message.seed,
+                 .seeds_by_name = message.seeds_by_name,
+                 .variables = message.variables,
                  .tables = std::move(tables)});
 }
 
@@ -168,9 +168,9 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   summaries_.clear();
   double loss = 0;
   while (true) {
-    if (home.group != nullptr) home.group->At(hosts::Activity::kInput);
+    if (home.group != nullptr) home.group->SetActivity(hosts::Activity::kInput);
     const std::vector<InfeedItem> items = infeed.Take(1);
-    if (home.group != nullptr) home.group->At(hosts::Activity::kStep);
+    if (home.group != nullptr) home.group->SetActivity(hosts::Activity::kStep);
     if (home.stop.requested()) {
       ThrowStopped(home.stop, "evaluation", fmt::format(" after {} batches", result.batches));
     }

@@ -8,7 +8,7 @@
 
 #include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/step/infeed.h"
 #include "core/estimator/step/programs/host_call_runner.h"
 #include "core/estimator/step/programs/metric_runner.h"
@@ -28,13 +28,13 @@ class Evaluator {
   // and 143 or kInterrupted when a stop is requested: a partial evaluation is discarded.
   EvaluateResult Evaluate(const InputFn& input_fn, const EvaluateArgs& args);
   // In a worker of home.group: runs its part of the batches of the chief's evaluation to the end.
-  // The order contains all variables. Throws errors of the input, and the group's verdict.
-  void FollowChief(const InputFn& input_fn, const EvaluateOrder& order,
+  // The message contains all variables. Throws errors of the input, and the group's verdict.
+  void FollowChief(const InputFn& input_fn, const EvaluateMessage& message,
                    std::vector<std::shared_ptr<RowTable>> tables);
 
  private:
   // Returns the message that starts an evaluation in the workers of home.group.
-  [[nodiscard]] EvaluateOrder OrderFor(const EvaluateArgs& args, uint64_t seed) const;
+  [[nodiscard]] EvaluateMessage OrderFor(const EvaluateArgs& args, uint64_t seed) const;
   // Accumulates the metrics and the mean loss over the batches.
   void Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& hooks, EvaluateResult& result);
   void LogBatch(const EvaluateArgs& args, int64_t batches);

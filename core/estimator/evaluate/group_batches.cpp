@@ -31,31 +31,31 @@ Batch BatchAt(Infeed& infeed, const StreamPosition& after, Mode mode) {
 
 GroupBatches::GroupBatches(hosts::Group* group, Mode mode) : group_(group), mode_(mode) {
   if (group_ == nullptr) return;
-  group_->Evaluates(mode_ == Mode::kEval);
-  before_ = group_->At(hosts::Activity::kPreparing);
+  group_->SetEvaluating(mode_ == Mode::kEval);
+  before_ = group_->SetActivity(hosts::Activity::kPreparing);
 }
 
 // However it ends, the workers hear of it: a stop request does not end the run by itself.
 GroupBatches::~GroupBatches() {
   if (group_ == nullptr) return;
   try {
-    if (has_workers_) GiveOrder(*group_, EndBatchesOrder());
+    if (has_workers_) SendControl(*group_, EndBatchesMessage());
   } catch (const std::exception&) {
     // The verdict is thrown by whoever calls the group next.
   }
-  group_->Evaluates(false);
-  group_->At(before_);
+  group_->SetEvaluating(false);
+  group_->SetActivity(before_);
 }
 
-void GroupBatches::Start(const TrainOrder& order, const std::vector<std::string>& files) {
+void GroupBatches::Start(const ControlMessage& message, const std::vector<std::string>& files) {
   CheckEachCanRead(files);
-  GiveOrder(*group_, order);
+  SendControl(*group_, message);
   has_workers_ = true;
   Agree(files);
 }
 
 void GroupBatches::Agree(const std::vector<std::string>& files) {
-  group_->Agree(fmt::format("input of the {}", Named(mode_)), InputFilesText(files));
+  group_->CheckSame(fmt::format("input of the {}", Named(mode_)), InputFilesText(files));
 }
 
 void TakeOwnRows(const EstimatorContext& context, Mode mode, BatchStream& stream) {
@@ -80,14 +80,14 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
   const StopSignal never;  // the chief says when to stop
   Infeed infeed({.stream = *stream, .clock = context.home.clock, .stop = never});
   while (true) {
-    const TrainOrder next = TakeOrder(group);
-    if (std::holds_alternative<EndBatchesOrder>(next)) break;
+    const ControlMessage next = ReceiveControl(group);
+    if (std::holds_alternative<EndBatchesMessage>(next)) break;
     if (AnswerOfRows(group, next, model.store())) continue;
-    const auto* const order = std::get_if<BatchOrder>(&next);
-    Check(order != nullptr, "this order is not allowed between batches");
-    group.At(hosts::Activity::kInput);
-    const Batch batch = BatchAt(infeed, order->after, mode);
-    group.At(hosts::Activity::kStep);
+    const auto* const message = std::get_if<BatchMessage>(&next);
+    Check(message != nullptr, "this message is not allowed between batches");
+    group.SetActivity(hosts::Activity::kInput);
+    const Batch batch = BatchAt(infeed, message->after, mode);
+    group.SetActivity(hosts::Activity::kStep);
     model.RunShare(batch);
   }
   const Infeed::Rows rows = infeed.rows();

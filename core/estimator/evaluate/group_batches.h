@@ -9,7 +9,7 @@
 
 #include "core/estimator/contract/contract.h"
 #include "core/estimator/evaluate/inference_model.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/hosts/group.h"
 
@@ -26,7 +26,7 @@ class GroupBatches {
 
   // In the chief: makes the workers take part. `files` are the files of its input; throws Error
   // kUsage for a file that several processes cannot read.
-  void Start(const TrainOrder& order, const std::vector<std::string>& files);
+  void Start(const ControlMessage& message, const std::vector<std::string>& files);
   // Throws Error kUsage if the processes' files differ.
   void Agree(const std::vector<std::string>& files);
 

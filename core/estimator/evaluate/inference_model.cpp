@@ -24,7 +24,7 @@
 #include "core/estimator/checkpoint/variables.h"
 #include "core/estimator/checkpoint/warm_start/warm_start.h"
 #include "core/estimator/contract/filled_up.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/step/input_partition.h"
 #include "core/estimator/step/model/scaffold.h"
 #include "core/estimator/step/programs/host_call_runner.h"
@@ -228,7 +228,7 @@ std::pair<InferenceModel::Variant*, bool> InferenceModel::VariantOf(int64_t exam
 InferenceModel::Output InferenceModel::Run(const Batch& given, StepTrace* trace) {
   const Batch batch = WithoutPadding(given);
   const auto [variant, is_padded] = VariantOf(batch.examples);
-  if (variant->is_spread) GiveOrder(*context_.home.group, BatchOrder{.after = batch.after});
+  if (variant->is_spread) SendControl(*context_.home.group, BatchMessage{.after = batch.after});
   const std::vector<Tensor> inputs = InputsOf(variant->model, is_padded ? Padded(batch) : batch);
   const TPUEstimatorSpec& spec = variant->model.spec;
   if (trace != nullptr && context_.home.device == nullptr) {

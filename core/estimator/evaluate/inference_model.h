@@ -42,7 +42,7 @@ class InferenceModel {
   void Take(const StreamSpec& stream, const std::map<std::string, Tensor>& variables,
             const std::vector<std::shared_ptr<RowTable>>& tables, int64_t batch_size);
   // Whether full batches run on the replicas of all processes of home.group, each on its own rows:
-  // true if the mode has as many replicas as training. The chief then sends a BatchOrder for each
+  // true if the mode has as many replicas as training. The chief then sends a BatchMessage for each
   // such batch.
   [[nodiscard]] bool is_spread() const { return full_->is_spread; }
   // Whether the host also computes results of Run from inputs: the chief then reads all rows.

@@ -132,9 +132,9 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
   if (model_.is_spread()) {
     const bool needs_all = stream->spec().forwards || model_.needs_all_rows();
     if (!needs_all) TakeOwnRows(context_, Mode::kPredict, *stream);
-    in_group.Start(PredictOrder{.seed = *context_.seed,
-                                .seeds_by_name = context_.seeds_by_name,
-                                .variables = model_.variables().tensors()},
+    in_group.Start(PredictMessage{.seed = *context_.seed,
+                                  .seeds_by_name = context_.seeds_by_name,
+                                  .variables = model_.variables().tensors()},
                    stream->files());
     DealRows(*context_.home.group, model_.variables());
   }
@@ -146,12 +146,12 @@ PredictResult Predictor::Predict(const InputFn& input_fn, const PredictArgs& arg
   return result;
 }
 
-void Predictor::FollowChief(const InputFn& input_fn, const PredictOrder& order) {
+void Predictor::FollowChief(const InputFn& input_fn, const PredictMessage& message) {
   FollowBatches(context_, model_, Mode::kPredict,
                 {.input_fn = input_fn,
-                 .seed = order.seed,
-                 .seeds_by_name = order.seeds_by_name,
-                 .variables = order.variables,
+                 .seed = message.seed,
+                 .seeds_by_name = message.seeds_by_name,
+                 .variables = message.variables,
                  .tables = {}});
 }
 

@@ -3,7 +3,7 @@
 
 #include "core/estimator/evaluate/inference_hooks.h"
 #include "core/estimator/evaluate/inference_model.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/step/infeed.h"
 
 namespace tpuest {
@@ -18,7 +18,7 @@ class Predictor {
   PredictResult Predict(const InputFn& input_fn, const PredictArgs& args, const RowCallback& row);
   // In a worker of home.group: runs its part of the batches of the chief's prediction to the end.
   // Throws errors of the input, and the group's verdict.
-  void FollowChief(const InputFn& input_fn, const PredictOrder& order);
+  void FollowChief(const InputFn& input_fn, const PredictMessage& message);
 
  private:
   // The resolved arguments of one call.

@@ -84,7 +84,7 @@ class PiecesByOwner {
   void Send(int owner) {
     MessageWriter message;
     std::exchange(of_owner_[static_cast<size_t>(owner)], {}).Put(message);
-    group_.Send(owner, hosts::Channel::kOrders, message.bytes());
+    group_.Send(owner, hosts::Channel::kControl, message.bytes());
   }
 
   hosts::Group& group_;
@@ -115,7 +115,7 @@ std::vector<RowRecords> Watched(const VariableStore& store, const std::string& w
 
 void TakePieces(hosts::Group& group, RowTable& table) {
   while (true) {
-    const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
+    const std::string bytes = group.Receive(0, hosts::Channel::kControl);
     MessageReader message(bytes);
     const auto columns = message.List<int32_t>();
     const auto rows = message.List<int64_t>();
@@ -134,7 +134,7 @@ std::vector<int64_t> GroupRows::Records(const std::string& table, RowRecords wha
                                         int64_t n) {
   Check(group_.is_chief(), "a worker asked for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
-  GiveOrder(group_, RowRecordsOrder{.table = table, .what = what, .first = first, .count = n});
+  SendControl(group_, RowRecordsMessage{.table = table, .what = what, .first = first, .count = n});
   std::vector<int64_t> all;
   for (int rank = 1; rank < group_.size(); ++rank) {
     const std::string report = group_.Receive(rank, hosts::Channel::kReports);
@@ -146,7 +146,7 @@ std::vector<int64_t> GroupRows::Records(const std::string& table, RowRecords wha
 int64_t GroupRows::CountRecords(const std::string& table, RowRecords what) {
   Check(group_.is_chief(), "a worker asked for rows of {} between steps", table);
   const std::lock_guard lock(mutex_);
-  GiveOrder(group_, CountLinesOrder{.table = table, .what = what});
+  SendControl(group_, CountRecordsMessage{.table = table, .what = what});
   int64_t count = 0;
   for (int rank = 1; rank < group_.size(); ++rank) {
     const std::string report = group_.Receive(rank, hosts::Channel::kReports);
@@ -155,7 +155,7 @@ int64_t GroupRows::CountRecords(const std::string& table, RowRecords what) {
   return count;
 }
 
-void GroupRows::ForgetChanges() { GiveOrder(group_, ForgetChangesOrder()); }
+void GroupRows::ForgetChanges() { SendControl(group_, ForgetChangesMessage()); }
 
 std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_rows,
                                   std::span<const int64_t> rows, int64_t width, float* to) {
@@ -174,7 +174,7 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
   for (int rank = 1; rank < group_.size(); ++rank) {
     const Part& part = parts[static_cast<size_t>(rank)];
     if (part.rows.empty()) continue;
-    GiveOrder(group_, rank, RowValuesOrder{.variable = variable, .rows = part.rows});
+    SendControl(group_, rank, RowValuesMessage{.variable = variable, .rows = part.rows});
   }
   std::vector<bool> written(rows.size(), false);
   for (int rank = 1; rank < group_.size(); ++rank) {
@@ -204,7 +204,7 @@ void DealRows(hosts::Group& group, const VariableStore& store) {
     listed.Text(table->variables().front().name);
     listed.Number(table->seed());
   }
-  group.Order(listed.bytes());
+  group.SendToWorkers(listed.bytes());
   for (const std::shared_ptr<RowTable>& table : tables) {
     PiecesByOwner<RowsPiece> pieces(group);
     const RowTable::PassOnFn send = [&pieces](int owner, int column, int64_t row,
@@ -223,7 +223,7 @@ void DealRows(hosts::Group& group, const VariableStore& store) {
 }
 
 void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store) {
-  const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
+  const std::string bytes = group.Receive(0, hosts::Channel::kControl);
   MessageReader listed(bytes);
   std::map<std::string, uint64_t> seeds;
   for (auto left = listed.Number<uint64_t>(); left > 0; --left) {
@@ -261,7 +261,7 @@ void TakeLines(hosts::Group& group, VariableStore& store) {
   for (const std::string& weights : SharedTables(store)) {
     for (const RowRecords what : Watched(store, weights)) {
       while (true) {
-        const std::string bytes = group.Receive(0, hosts::Channel::kOrders);
+        const std::string bytes = group.Receive(0, hosts::Channel::kControl);
         const auto lines = MessageReader(bytes).List<int64_t>();
         if (lines.empty()) break;
         PutRecords(store.tables(), weights, what, lines);
@@ -270,16 +270,16 @@ void TakeLines(hosts::Group& group, VariableStore& store) {
   }
 }
 
-bool AnswerOfRows(hosts::Group& group, const TrainOrder& order, VariableStore& store) {
+bool AnswerOfRows(hosts::Group& group, const ControlMessage& message, VariableStore& store) {
   MessageWriter report;
-  if (const auto* const asked = std::get_if<RowRecordsOrder>(&order)) {
+  if (const auto* const asked = std::get_if<RowRecordsMessage>(&message)) {
     report.List(OwnRecords(store.tables(), asked->table, asked->what, asked->first, asked->count));
-  } else if (const auto* const counted = std::get_if<CountLinesOrder>(&order)) {
+  } else if (const auto* const counted = std::get_if<CountRecordsMessage>(&message)) {
     report.Number(CountOwnRecords(store.tables(), counted->table, counted->what));
-  } else if (std::holds_alternative<ForgetChangesOrder>(order)) {
+  } else if (std::holds_alternative<ForgetChangesMessage>(message)) {
     ForgetChanges(store.tables());
     return true;
-  } else if (const auto* const values = std::get_if<RowValuesOrder>(&order)) {
+  } else if (const auto* const values = std::get_if<RowValuesMessage>(&message)) {
     const RowTable& table = TableOf(store, values->variable);
     PutRows(report, table, store.tables().Find(values->variable)->column, values->rows);
   } else {

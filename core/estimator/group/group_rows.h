@@ -21,7 +21,7 @@
 
 #include "core/backend/backend.h"
 #include "core/backend/rows/row_owners.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/graph/graph.h"
 #include "core/hosts/group.h"
 
@@ -46,7 +46,7 @@ class GroupRows final : public RowOwners {
   std::mutex mutex_;  // one caller at a time
 };
 
-// In the chief, after an order at which the workers wait for it: partitions those rows of its
+// In the chief, after a message at which the workers wait for it: partitions those rows of its
 // tables that are not partitioned yet.
 void DealRows(hosts::Group& group, const VariableStore& store);
 // In a worker: makes the graph's tables as the chief has them, and takes its rows. Tables that the
@@ -58,7 +58,8 @@ void TakeRows(hosts::Group& group, const Graph& graph, VariableStore& store);
 void DealLines(hosts::Group& group, VariableStore& store);
 void TakeLines(hosts::Group& group, VariableStore& store);
 
-// In a worker: carries out an order that concerns only rows; returns false for other orders.
-[[nodiscard]] bool AnswerOfRows(hosts::Group& group, const TrainOrder& order, VariableStore& store);
+// In a worker: carries out a message that concerns only rows; returns false for others.
+[[nodiscard]] bool AnswerOfRows(hosts::Group& group, const ControlMessage& message,
+                                VariableStore& store);
 
 }  // namespace tpuest

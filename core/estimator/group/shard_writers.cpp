@@ -66,18 +66,18 @@ SharedEntry KnownEntry(const VariableStore& store, const std::string& name) {
 
 // The rows of a piece: first .. end - 1.
 struct Piece {
-  size_t shard = 0;  // of the order
+  size_t shard = 0;  // of the message
   size_t entry = 0;  // of the shard
   int64_t first = 0;
   int64_t end = 0;
 };
 
 // The pieces that each process writes, in their order.
-std::vector<std::vector<Piece>> PiecesByWriter(const WriteShardsOrder& order, int processes) {
+std::vector<std::vector<Piece>> PiecesByWriter(const WriteShardsMessage& message, int processes) {
   std::vector<std::vector<Piece>> pieces(static_cast<size_t>(processes));
-  for (size_t shard = 0; shard < order.shards.size(); ++shard) {
-    std::vector<Piece>& of_writer = pieces[static_cast<size_t>(order.shards[shard].writer)];
-    const auto& entries = order.shards[shard].entries;
+  for (size_t shard = 0; shard < message.shards.size(); ++shard) {
+    std::vector<Piece>& of_writer = pieces[static_cast<size_t>(message.shards[shard].writer)];
+    const auto& entries = message.shards[shard].entries;
     for (size_t entry = 0; entry < entries.size(); ++entry) {
       int64_t first = 0;
       for (const int64_t end : entries[entry].ends) {
@@ -206,17 +206,17 @@ class OwnRowsOfPieces {
 // at the same piece.
 class OwnShards {
  public:
-  OwnShards(const WriteShardsOrder& order, const std::string& model_dir)
-      : order_(order), model_dir_(model_dir) {}
+  OwnShards(const WriteShardsMessage& message, const std::string& model_dir)
+      : message_(message), model_dir_(model_dir) {}
 
   void Append(const Piece& piece, const std::string& bytes) {
     Try([&] {
       if (shard_ != piece.shard) {
-        const WriteShardsOrder::Shard& shard = order_.shards[piece.shard];
+        const WriteShardsMessage::Shard& shard = message_.shards[piece.shard];
         Check(shard.file.find('/') == std::string::npos, "'{}' is not a file of model_dir",
               shard.file);
         files_.push_back(
-            std::make_unique<DataShardWriter>(JoinPath(model_dir_, shard.file), order_.fsync));
+            std::make_unique<DataShardWriter>(JoinPath(model_dir_, shard.file), message_.fsync));
         stored_.emplace_back(shard.entries.size());
         shard_ = piece.shard;
       }
@@ -231,7 +231,7 @@ class OwnShards {
       for (const auto& file : files_) file->Commit();
     });
   }
-  // One entry per shard, in the order of the order.
+  // One entry per shard, in the order of the message.
   [[nodiscard]] const std::vector<std::vector<StoredValues>>& stored() const { return stored_; }
   [[nodiscard]] const std::optional<Error>& failed() const { return failed_; }
 
@@ -247,7 +247,7 @@ class OwnShards {
     }
   }
 
-  const WriteShardsOrder& order_;
+  const WriteShardsMessage& message_;
   const std::string& model_dir_;
   std::optional<size_t> shard_;
   std::vector<std::unique_ptr<DataShardWriter>> files_;
@@ -257,9 +257,9 @@ class OwnShards {
 
 // Parts of pieces, and word that one is written, go from each to each: as reports, which may take
 // as long as a disk does.
-OwnShards WriteTogether(hosts::Group& group, const WriteShardsOrder& order,
+OwnShards WriteTogether(hosts::Group& group, const WriteShardsMessage& message,
                         const VariableStore& store, const std::string& model_dir) {
-  const std::vector<std::vector<Piece>> pieces = PiecesByWriter(order, group.size());
+  const std::vector<std::vector<Piece>> pieces = PiecesByWriter(message, group.size());
   size_t rounds = 0;
   for (const std::vector<Piece>& of_writer : pieces) rounds = std::max(rounds, of_writer.size());
   const auto here = static_cast<size_t>(group.rank());
@@ -270,10 +270,10 @@ OwnShards WriteTogether(hosts::Group& group, const WriteShardsOrder& order,
     }
   };
   const auto name_of = [&](const Piece& piece) -> const std::string& {
-    return order.shards[piece.shard].entries[piece.entry].name;
+    return message.shards[piece.shard].entries[piece.entry].name;
   };
   OwnRowsOfPieces own(store);
-  OwnShards shards(order, model_dir);
+  OwnShards shards(message, model_dir);
   for (size_t round = 0; round < rounds; ++round) {
     for (size_t writer = 0; writer < pieces.size(); ++writer) {
       if (writer == here || round >= pieces[writer].size()) continue;
@@ -319,7 +319,7 @@ std::string ReportOf(const OwnShards& shards) {
 // In the chief: what the tensors of each process's shards take, by rank. Throws what went wrong in
 // any process, once all have told.
 std::vector<std::deque<std::vector<StoredValues>>> TakeReports(hosts::Group& group,
-                                                               const WriteShardsOrder& order,
+                                                               const WriteShardsMessage& message,
                                                                const OwnShards& own) {
   std::vector<std::deque<std::vector<StoredValues>>> stored(static_cast<size_t>(group.size()));
   std::optional<Error> failed = own.failed();
@@ -329,11 +329,11 @@ std::vector<std::deque<std::vector<StoredValues>>> TakeReports(hosts::Group& gro
     MessageReader report(bytes);
     if (report.Number<bool>()) {
       const auto code = report.Number<Code>();
-      const std::string message = fmt::format("process {}: {}", rank, report.Text());
-      if (!failed) failed.emplace(code, message, std::string(report.Text()));
+      const std::string text = fmt::format("process {}: {}", rank, report.Text());
+      if (!failed) failed.emplace(code, text, std::string(report.Text()));
       continue;
     }
-    for (const WriteShardsOrder::Shard& shard : order.shards) {
+    for (const WriteShardsMessage::Shard& shard : message.shards) {
       if (shard.writer != rank) continue;
       stored[static_cast<size_t>(rank)].push_back(report.List<StoredValues>());
     }
@@ -359,10 +359,10 @@ std::vector<size_t> SharedShards(const VariableStore& store, std::span<const Sha
 }
 
 // This process may have mounted the folder read-only.
-bool SeesFolder(const std::string& model_dir, const SeesFolderOrder& order) {
+bool SeesFolder(const std::string& model_dir, const SeesFolderMessage& message) {
   try {
     const std::string path = SharedPath(model_dir);
-    return FileExists(path) && ReadWords(path) == std::to_string(order.number) &&
+    return FileExists(path) && ReadWords(path) == std::to_string(message.number) &&
            ::access(model_dir.c_str(), W_OK | X_OK) == 0;
   } catch (const Error&) {
     return false;  // the chief writes
@@ -372,10 +372,10 @@ bool SeesFolder(const std::string& model_dir, const SeesFolderOrder& order) {
 // In the chief: the processes that see its folder, itself the last: all else is its to write.
 std::vector<int> Writers(hosts::Group& group, const std::string& model_dir) {
   std::random_device device;
-  const SeesFolderOrder order{.number = uint64_t{device()} << 32 | device()};
+  const SeesFolderMessage message{.number = uint64_t{device()} << 32 | device()};
   const std::string path = SharedPath(model_dir);
-  WriteFileAtomically(path, std::to_string(order.number), /*fsync=*/false);
-  GiveOrder(group, order);
+  WriteFileAtomically(path, std::to_string(message.number), /*fsync=*/false);
+  SendControl(group, message);
   std::vector<int> writers;
   for (int rank = 1; rank < group.size(); ++rank) {
     const std::string report = group.Receive(rank, hosts::Channel::kReports);
@@ -404,15 +404,15 @@ std::vector<int64_t> SavedKeys(std::span<const ShardPlan> plans, const RowTable&
   return keys;
 }
 
-WriteShardsOrder DealShards(const VariableStore& store, std::span<const ShardPlan> plans,
-                            std::span<const size_t> shared, std::span<const int> writers,
-                            bool fsync) {
-  WriteShardsOrder order{.fsync = fsync, .shards = {}};
+WriteShardsMessage DealShards(const VariableStore& store, std::span<const ShardPlan> plans,
+                              std::span<const size_t> shared, std::span<const int> writers,
+                              bool fsync) {
+  WriteShardsMessage message{.fsync = fsync, .shards = {}};
   std::map<const RowTable*, std::vector<int64_t>> rows;  // of tables that are saved by rows
   for (const size_t place : shared) {
-    WriteShardsOrder::Shard shard{.file = BaseName(plans[place].path),
-                                  .writer = writers[order.shards.size() % writers.size()],
-                                  .entries = {}};
+    WriteShardsMessage::Shard shard{.file = BaseName(plans[place].path),
+                                    .writer = writers[message.shards.size() % writers.size()],
+                                    .entries = {}};
     for (const NamedTensor* const named : plans[place].tensors) {
       const SharedEntry entry = KnownEntry(store, named->name);
       const auto [found, is_new] = rows.try_emplace(entry.table);
@@ -420,9 +420,9 @@ WriteShardsOrder DealShards(const VariableStore& store, std::span<const ShardPla
       if (is_new && !is_whole) found->second = SavedKeys(plans, *entry.table);
       shard.entries.push_back({.name = named->name, .ends = EndsOf(entry, found->second)});
     }
-    order.shards.push_back(std::move(shard));
+    message.shards.push_back(std::move(shard));
   }
-  return order;
+  return message;
 }
 
 }  // namespace
@@ -434,13 +434,13 @@ WriteElsewhereFn OwnersWrite(hosts::Group& group, const VariableStore& store,
     if (shared.empty()) return Written();
     const std::vector<int> writers = Writers(group, model_dir);
     if (writers.size() == 1) return Written();
-    const WriteShardsOrder order = DealShards(store, plans, shared, writers, fsync);
-    GiveOrder(group, order);
-    const OwnShards own = WriteTogether(group, order, store, model_dir);
-    std::vector<std::deque<std::vector<StoredValues>>> stored = TakeReports(group, order, own);
+    const WriteShardsMessage message = DealShards(store, plans, shared, writers, fsync);
+    SendControl(group, message);
+    const OwnShards own = WriteTogether(group, message, store, model_dir);
+    std::vector<std::deque<std::vector<StoredValues>>> stored = TakeReports(group, message, own);
     Written written;
     for (size_t i = 0; i < shared.size(); ++i) {
-      auto& of_writer = stored[static_cast<size_t>(order.shards[i].writer)];
+      auto& of_writer = stored[static_cast<size_t>(message.shards[i].writer)];
       written[shared[i]] = std::move(of_writer.front());
       of_writer.pop_front();
     }
@@ -448,15 +448,15 @@ WriteElsewhereFn OwnersWrite(hosts::Group& group, const VariableStore& store,
   };
 }
 
-bool AnswerOfShards(hosts::Group& group, const TrainOrder& order, const VariableStore& store,
+bool AnswerOfShards(hosts::Group& group, const ControlMessage& message, const VariableStore& store,
                     const std::string& model_dir) {
-  if (const auto* const sees = std::get_if<SeesFolderOrder>(&order)) {
+  if (const auto* const sees = std::get_if<SeesFolderMessage>(&message)) {
     MessageWriter report;
     report.Number(SeesFolder(model_dir, *sees));
     group.Send(0, hosts::Channel::kReports, report.bytes());
     return true;
   }
-  const auto* const shards = std::get_if<WriteShardsOrder>(&order);
+  const auto* const shards = std::get_if<WriteShardsMessage>(&message);
   if (shards == nullptr) return false;
   group.Send(0, hosts::Channel::kReports,
              ReportOf(WriteTogether(group, *shards, store, model_dir)));

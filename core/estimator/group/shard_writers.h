@@ -18,19 +18,19 @@
 #include <string>
 
 #include "core/backend/backend.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/hosts/group.h"
 #include "core/io/bundle.h"
 
 namespace tpuest {
 
-// In the chief, after orders at which the workers wait for it: for BundleOptions::elsewhere of a
+// In the chief, after messages at which the workers wait for it: for BundleOptions::elsewhere of a
 // checkpoint in model_dir. Throws errors of files, in any process, and kLost.
 [[nodiscard]] WriteElsewhereFn OwnersWrite(hosts::Group& group, const VariableStore& store,
                                            const std::string& model_dir, bool fsync);
 
-// In a worker: carries out an order that concerns only shards; returns false for other orders.
-[[nodiscard]] bool AnswerOfShards(hosts::Group& group, const TrainOrder& order,
+// In a worker: carries out a message that concerns only shards; returns false for others.
+[[nodiscard]] bool AnswerOfShards(hosts::Group& group, const ControlMessage& message,
                                   const VariableStore& store, const std::string& model_dir);
 
 }  // namespace tpuest

@@ -27,7 +27,7 @@
 #include <cmath>
 #include <utility>
 
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/hooks/train_hooks.h"
 #include "core/nn/global_step.h"
 
@@ -133,10 +133,10 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
 void TrainLoop::OrderSteps(std::span<const InfeedItem> items) {
   hosts::Group* const group = args_.context.home.group;
   if (group == nullptr) return;
-  group->AtStep(step_, step_seconds_);
-  GiveOrder(*group, StepsOrder{.global_step = step_,
-                               .steps = static_cast<int64_t>(items.size()),
-                               .after = items.back().batch.after});
+  group->SetStep(step_, step_seconds_);
+  SendControl(*group, StepsMessage{.global_step = step_,
+                                   .steps = static_cast<int64_t>(items.size()),
+                                   .after = items.back().batch.after});
 }
 
 void TrainLoop::SizeChunk(const std::optional<int64_t>& steps_per_call, double step_seconds) {
@@ -148,7 +148,7 @@ void TrainLoop::SizeChunk(const std::optional<int64_t>& steps_per_call, double s
 }
 
 void TrainLoop::Note(hosts::Activity activity) const {
-  if (args_.context.home.group != nullptr) args_.context.home.group->At(activity);
+  if (args_.context.home.group != nullptr) args_.context.home.group->SetActivity(activity);
 }
 
 bool TrainLoop::RareSummariesAreDue() const {

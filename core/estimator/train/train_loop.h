@@ -59,7 +59,7 @@ class TrainLoop {
   // `trace` (may be nullptr) receives the events of the first step.
   RunValues RunSteps(int64_t iterations, StepTrace* trace);
   void RunChunk(std::vector<InfeedItem>& items, StepTrace* trace);
-  // Orders the workers of home.group, if there are any, to run the steps of these items as well.
+  // Tells the workers of home.group, if there are any, to run the steps of these items as well.
   void OrderSteps(std::span<const InfeedItem> items);
   void Note(hosts::Activity activity) const;
   // Records the steps that ran on these items. Each waited `waited` seconds for its batch.

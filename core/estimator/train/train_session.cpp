@@ -4,7 +4,7 @@
 
 #include "core/base/process/files.h"
 #include "core/estimator/checkpoint/rows/row_seen.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/group/shard_writers.h"
 #include "core/estimator/model_dir/model_dir.h"
 #include "core/estimator/train/group_waits.h"

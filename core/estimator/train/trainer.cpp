@@ -245,13 +245,14 @@ void Trainer::LogRows(Infeed& infeed) const {
 void Trainer::StartWorkers(const BatchStream& stream) {
   hosts::Group* const group = context_.home.group;
   if (group == nullptr) return;
-  variables_.OnSharedCopyToHost(
-      [group](const std::string& name) { GiveOrder(*group, CopyToHostOrder{.variable = name}); });
-  GiveOrder(*group, StartOrder{.seed = *context_.seed,
-                               .seeds_by_name = context_.seeds_by_name,
-                               .position = starts_at_,
-                               .variables = WithSeen(variables_)});
-  group->Agree("input", InputFilesText(stream.files()));
+  variables_.OnSharedCopyToHost([group](const std::string& name) {
+    SendControl(*group, CopyToHostMessage{.variable = name});
+  });
+  SendControl(*group, StartMessage{.seed = *context_.seed,
+                                   .seeds_by_name = context_.seeds_by_name,
+                                   .position = starts_at_,
+                                   .variables = WithSeen(variables_)});
+  group->CheckSame("input", InputFilesText(stream.files()));
   DealRows(*group, variables_);
   DealLines(*group, variables_);
 }

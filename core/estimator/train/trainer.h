@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "core/base/process/files.h"
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/model_dir/heartbeat.h"
 #include "core/estimator/step/estimator_context.h"
 #include "core/estimator/step/train_step.h"
@@ -34,11 +34,11 @@ class Trainer {
   // and if another process trains in model_dir; kCheckpoint if the newest checkpoint does not fit
   // the model; and errors of the model_fn, the input and TrainLoop::Run.
   TrainResult Train(const InputFn& input_fn, const TrainLength& length, const TrainHooks& hooks);
-  // In a worker of home.group: runs the steps that the chief orders until the chief ends the run,
-  // and calls `other` for an order to evaluate or predict, which carries it out and returns whether
-  // it was one. See worker.cpp. Throws errors of the input, and the group's verdict.
-  using OtherOrder = std::function<bool(const TrainOrder& order)>;
-  TrainResult FollowChief(const InputFn& input_fn, const OtherOrder& other);
+  // In a worker of home.group: runs the steps that the chief requests until the chief ends the run,
+  // and calls `other` for a message to evaluate or predict, which carries it out and returns
+  // whether it was one. See worker.cpp. Throws errors of the input, and the group's verdict.
+  using OtherMessage = std::function<bool(const ControlMessage& message)>;
+  TrainResult FollowChief(const InputFn& input_fn, const OtherMessage& other);
   // Returns a variable's value after the last step.
   [[nodiscard]] const Tensor& Variable(const std::string& name) const {
     return variables_.Get(name);
@@ -84,11 +84,11 @@ class Trainer {
   void LogRows(Infeed& infeed) const;
   // Tells the workers of home.group, if there are any, where the run starts.
   void StartWorkers(const BatchStream& stream);
-  // In a worker: carries out an order other than start and steps; returns false for these.
-  [[nodiscard]] bool Answers(const TrainOrder& order, const OtherOrder& other);
-  // In a worker: runs the steps from one start on; returns the order that follows them.
-  [[nodiscard]] TrainOrder TrainShare(const InputFn& input_fn, const StartOrder& start,
-                                      const OtherOrder& other);
+  // In a worker: carries out a message other than start and steps; returns false for these.
+  [[nodiscard]] bool Answers(const ControlMessage& message, const OtherMessage& other);
+  // In a worker: runs the steps from one start on; returns the message that follows them.
+  [[nodiscard]] ControlMessage TrainShare(const InputFn& input_fn, const StartMessage& start,
+                                          const OtherMessage& other);
   // Creates and locks model_dir for a run whose folder did not exist.
   [[nodiscard]] std::unique_ptr<RunLock> StartRun(bool restored) const;
   void SettleGoal(const TrainLength& length, TrainPlan& plan);

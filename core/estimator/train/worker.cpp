@@ -1,6 +1,6 @@
 // A process that trains beside the chief: it makes the steps that it is told to make.
 //
-//   order   Start    opens the input, takes over the chief's variables, seeks
+//   message Start    opens the input, takes over the chief's variables, seeks
 //           Steps    the next batches, one call of the step's program: its own replicas' part
 //           CopyToHost
 //                    gives the others its devices' parts of a variable
@@ -15,14 +15,14 @@
 //           End      leaves with the chief's exit code
 //
 // What holds:
-//   - The variables are the chief's after every order: each process applies the same sums. Of a
+//   - The variables are the chief's after every message: each process applies the same sums. Of a
 //     table that is kept by rows it has, and updates, those that it owns.
 //   - But for such shards nothing is written; no hook is called, nothing is decided here.
 
 #include "core/estimator/checkpoint/rows/row_seen.h"
+#include "core/estimator/group/control_messages.h"
 #include "core/estimator/group/group_rows.h"
 #include "core/estimator/group/input_files.h"
-#include "core/estimator/group/orders.h"
 #include "core/estimator/group/shard_writers.h"
 #include "core/estimator/train/trainer.h"
 
@@ -36,24 +36,24 @@ class WorkerInput {
 
   // The next batches. Error kData where the input ends before, or where they are not those that
   // the chief has.
-  std::span<InfeedItem> Next(const StepsOrder& order) {
-    const auto count = static_cast<size_t>(order.steps);
+  std::span<InfeedItem> Next(const StepsMessage& message) {
+    const auto count = static_cast<size_t>(message.steps);
     while (items_.size() < count) {
       std::vector<InfeedItem> more = infeed_.Take(count - items_.size());
       if (more.empty()) {
         throw Error(Code::kData,
                     fmt::format("the input ends at step {}, but that of process 0 does not",
-                                order.global_step + Signed(items_.size())));
+                                message.global_step + Signed(items_.size())));
       }
       for (InfeedItem& item : more) items_.push_back(std::move(item));
     }
     const StreamPosition& after = items_[count - 1].batch.after;
-    if (!(after == order.after)) {
+    if (!(after == message.after)) {
       throw Error(Code::kData,
                   fmt::format("the batch of step {} ends at record {} of epoch {}, but that of "
                               "process 0 at record {} of epoch {}",
-                              order.global_step + order.steps, after.records, after.epoch,
-                              order.after.records, order.after.epoch),
+                              message.global_step + message.steps, after.records, after.epoch,
+                              message.after.records, message.after.epoch),
                   "all processes must read the same input");
     }
     return {items_.data(), count};
@@ -70,36 +70,36 @@ class WorkerInput {
 
 }  // namespace
 
-TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherOrder& other) {
+TrainResult Trainer::FollowChief(const InputFn& input_fn, const OtherMessage& other) {
   hosts::Group& group = *context_.home.group;
-  TrainOrder order = TakeOrder(group);
-  while (!std::holds_alternative<EndOrder>(order)) {
-    if (Answers(order, other)) {
-      order = TakeOrder(group);
+  ControlMessage message = ReceiveControl(group);
+  while (!std::holds_alternative<EndMessage>(message)) {
+    if (Answers(message, other)) {
+      message = ReceiveControl(group);
       continue;
     }
-    const auto* const start = std::get_if<StartOrder>(&order);
-    Check(start != nullptr, "an order to run steps arrived before the order to start");
-    order = TrainShare(input_fn, *start, other);
+    const auto* const start = std::get_if<StartMessage>(&message);
+    Check(start != nullptr, "the message to run steps arrived before the one to start");
+    message = TrainShare(input_fn, *start, other);
   }
-  const auto* const end = std::get_if<EndOrder>(&order);
+  const auto* const end = std::get_if<EndMessage>(&message);
   return {.stopped_because = "the chief left", .exit_code = end->exit_code};
 }
 
-bool Trainer::Answers(const TrainOrder& order, const OtherOrder& other) {
+bool Trainer::Answers(const ControlMessage& message, const OtherMessage& other) {
   hosts::Group& group = *context_.home.group;
-  if (const auto* const home = std::get_if<CopyToHostOrder>(&order)) {
+  if (const auto* const home = std::get_if<CopyToHostMessage>(&message)) {
     variables_.CopyToHost(home->variable);
     return true;
   }
-  return other(order) || AnswerOfRows(group, order, variables_) ||
-         AnswerOfShards(group, order, variables_, context_.model_dir);
+  return other(message) || AnswerOfRows(group, message, variables_) ||
+         AnswerOfShards(group, message, variables_, context_.model_dir);
 }
 
-TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
-                               const OtherOrder& other) {
+ControlMessage Trainer::TrainShare(const InputFn& input_fn, const StartMessage& start,
+                                   const OtherMessage& other) {
   hosts::Group& group = *context_.home.group;
-  group.At(hosts::Activity::kPreparing);
+  group.SetActivity(hosts::Activity::kPreparing);
   context_.seed = start.seed;
   context_.seeds_by_name = start.seeds_by_name;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, start.seed);
@@ -111,7 +111,7 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
   }
   CountSeenRows(*step.model().graph, start.seed, SavedState{.tensors = start.variables});
   NoteChangedRows(*step.model().graph, {});
-  group.Agree("input", InputFilesText(stream->files()));
+  group.CheckSame("input", InputFilesText(stream->files()));
   TakeRows(group, *step.model().graph, variables_);
   TakeLines(group, variables_);
   TakeOwnRows(*stream, step);
@@ -127,24 +127,24 @@ TrainOrder Trainer::TrainShare(const InputFn& input_fn, const StartOrder& start,
                      .ahead = std::nullopt,
                      .step = &step});
   while (true) {
-    TrainOrder order = TakeOrder(group);
-    if (std::holds_alternative<CompareOrder>(order)) {
+    ControlMessage message = ReceiveControl(group);
+    if (std::holds_alternative<CompareMessage>(message)) {
       ReportVariables(group, WithSeen(variables_));
       continue;
     }
-    if (Answers(order, other)) continue;
-    const auto* const steps = std::get_if<StepsOrder>(&order);
+    if (Answers(message, other)) continue;
+    const auto* const steps = std::get_if<StepsMessage>(&message);
     if (steps == nullptr) {
       LogRows(input.infeed());
-      return order;
+      return message;
     }
-    group.At(hosts::Activity::kInput);
+    group.SetActivity(hosts::Activity::kInput);
     const std::span<InfeedItem> items = input.Next(*steps);
-    group.WaitedForInput(input.infeed().waited());
-    group.At(hosts::Activity::kStep);
+    group.SetInputWait(input.infeed().waited());
+    group.SetActivity(hosts::Activity::kStep);
     const StepsMade made = step.Run(items, {});
     const auto count = static_cast<double>(made.size());
-    group.AtStep(steps->global_step + static_cast<int64_t>(made.size()), made.seconds() / count);
+    group.SetStep(steps->global_step + static_cast<int64_t>(made.size()), made.seconds() / count);
     input.Drop(made.size());
   }
 }

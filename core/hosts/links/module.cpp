@@ -142,11 +142,11 @@ void OnGrpcLine(gpr_log_func_args* line) {
   std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
 }
 
-class Door : public Links::Service {
+class Server : public Links::Service {
  public:
-  Door(const std::string& address, std::optional<Identity> identity)
+  Server(const std::string& address, std::optional<Identity> identity)
       : identity_(std::move(identity)) {
-    if (::pipe2(comers_, O_CLOEXEC | O_NONBLOCK) != 0) {
+    if (::pipe2(accepted_, O_CLOEXEC | O_NONBLOCK) != 0) {
       throw std::runtime_error("cannot create a pipe");
     }
     grpc::ServerBuilder builder;
@@ -161,23 +161,23 @@ class Door : public Links::Service {
     if (server_ == nullptr || port_ == 0) throw std::runtime_error("cannot listen at this address");
   }
 
-  ~Door() {
+  ~Server() {
     // Closes the links that were never taken.
-    for (int socket = Take(); socket >= 0; socket = Take()) ::close(socket);
-    for (const int end : comers_) ::close(end);
+    for (int socket = Accept(); socket >= 0; socket = Accept()) ::close(socket);
+    for (const int end : accepted_) ::close(end);
   }
-  Door(const Door&) = delete;
-  Door& operator=(const Door&) = delete;
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
 
   [[nodiscard]] int port() const { return port_; }
-  [[nodiscard]] int waiting() const { return comers_[0]; }
+  [[nodiscard]] int waiting() const { return accepted_[0]; }
 
-  [[nodiscard]] int Take() const {
+  [[nodiscard]] int Accept() const {
     int socket = -1;
-    return ::read(comers_[0], &socket, sizeof socket) == sizeof socket ? socket : -1;
+    return ::read(accepted_[0], &socket, sizeof socket) == sizeof socket ? socket : -1;
   }
 
-  LinksTry Go(const std::string& address, double secs, int& socket, std::string& why) {
+  LinksStatus Connect(const std::string& address, double secs, int& socket, std::string& why) {
     const Clock::time_point deadline = After(secs);
     const auto channel =
         grpc::CreateCustomChannel((address.starts_with('[') ? "ipv6:" : "ipv4:") + address,
@@ -186,21 +186,21 @@ class Door : public Links::Service {
     while (state != GRPC_CHANNEL_READY && state != GRPC_CHANNEL_TRANSIENT_FAILURE) {
       if (!channel->WaitForStateChange(state, deadline)) {
         why = "no answer";
-        return kNotThere;
+        return kUnavailable;
       }
       state = channel->GetState(true);
     }
     if (state != GRPC_CHANNEL_READY) {
-      why = WhyNot(channel);
+      why = ConnectError(channel);
       const bool is_other =
           why.find("certificate verify failed") != std::string::npos ||
           why.find("wrong version number") != std::string::npos;  // the peer does not encrypt
-      return is_other ? kOtherToken : kNotThere;
+      return is_other ? kUnauthenticated : kUnavailable;
     }
     const auto ends = SocketPair();
     if (!ends) {
       why = "no socket can be made";
-      return kNotThere;
+      return kUnavailable;
     }
     socket = ends->first;
     threads_.emplace_back([this, channel, end = ends->second] { RunCall(channel, end); });
@@ -224,21 +224,21 @@ class Door : public Links::Service {
   // A running call that Close can cancel.
   class Call {
    public:
-    Call(Door& door, std::function<void()> cancel) : door_(door) {
-      const std::lock_guard lock(door_.mutex_);
-      if (door_.closing_) cancel();
-      at_ = door_.calls_.insert(door_.calls_.end(), std::move(cancel));
+    Call(Server& server, std::function<void()> cancel) : server_(server) {
+      const std::lock_guard lock(server_.mutex_);
+      if (server_.closing_) cancel();
+      at_ = server_.calls_.insert(server_.calls_.end(), std::move(cancel));
     }
     ~Call() {
-      const std::lock_guard lock(door_.mutex_);
-      door_.calls_.erase(at_);
-      door_.changed_.notify_all();
+      const std::lock_guard lock(server_.mutex_);
+      server_.calls_.erase(at_);
+      server_.changed_.notify_all();
     }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
 
    private:
-    Door& door_;
+    Server& server_;
     std::list<std::function<void()>>::iterator at_;
   };
 
@@ -247,7 +247,7 @@ class Door : public Links::Service {
     const auto ends = SocketPair();
     if (!ends) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "no socket can be made"};
     const Socket socket(ends->second);
-    if (::write(comers_[1], &ends->first, sizeof ends->first) != sizeof ends->first) {
+    if (::write(accepted_[1], &ends->first, sizeof ends->first) != sizeof ends->first) {
       ::close(ends->first);
       return {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many simultaneous connections"};
     }
@@ -267,7 +267,7 @@ class Door : public Links::Service {
   }
 
   // A call by a channel that has not connected ends at once, and says why.
-  static std::string WhyNot(const std::shared_ptr<grpc::Channel>& channel) {
+  static std::string ConnectError(const std::shared_ptr<grpc::Channel>& channel) {
     grpc::ClientContext context;
     context.set_deadline(After(1));
     const auto stream = Links::NewStub(channel)->Link(&context);
@@ -304,7 +304,7 @@ class Door : public Links::Service {
   }
 
   const std::optional<Identity> identity_;
-  int comers_[2] = {-1, -1};  // pipe of accepted links' sockets: module to program
+  int accepted_[2] = {-1, -1};  // pipe of accepted links' sockets: module to program
   int port_ = 0;
   std::mutex mutex_;  // guards the members up to closing_
   std::condition_variable changed_;
@@ -314,36 +314,36 @@ class Door : public Links::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-Door& Of(LinksDoor* door) { return *reinterpret_cast<Door*>(door); }
+Server& Of(LinksServer* server) { return *reinterpret_cast<Server*>(server); }
 
-void Say(const std::string& text, char* why, size_t why_bytes) {
+void CopyText(const std::string& text, char* why, size_t why_bytes) {
   if (why_bytes > 0) std::snprintf(why, why_bytes, "%s", text.c_str());
 }
 
-LinksDoor* Open(const char* address, const char* token, size_t token_bytes, char* why,
-                size_t why_bytes) {
+LinksServer* Open(const char* address, const char* token, size_t token_bytes, char* why,
+                  size_t why_bytes) {
   try {
     gpr_set_log_function(OnGrpcLine);
     std::optional<Identity> identity;
     if (token != nullptr) identity = IdentityOf({token, token_bytes});
-    return reinterpret_cast<LinksDoor*>(new Door(address, std::move(identity)));
+    return reinterpret_cast<LinksServer*>(new Server(address, std::move(identity)));
   } catch (const std::exception& error) {
-    Say(error.what(), why, why_bytes);
+    CopyText(error.what(), why, why_bytes);
     return nullptr;
   }
 }
 
-LinksTry Go(LinksDoor* door, const char* address, double secs, int* socket, char* why,
-            size_t why_bytes) {
+LinksStatus Connect(LinksServer* server, const char* address, double secs, int* socket, char* why,
+                    size_t why_bytes) {
   std::string text;
-  const LinksTry result = Of(door).Go(address, secs, *socket, text);
-  Say(text, why, why_bytes);
+  const LinksStatus result = Of(server).Connect(address, secs, *socket, text);
+  CopyText(text, why, why_bytes);
   return result;
 }
 
-void Close(LinksDoor* door, double secs) {
-  Of(door).Close(secs);
-  delete &Of(door);
+void Close(LinksServer* server, double secs) {
+  Of(server).Close(secs);
+  delete &Of(server);
 }
 
 }  // namespace
@@ -354,10 +354,10 @@ const LinksModule tpuest_links = {
     .version = kLinksVersion,
     .library = "gRPC " TPUEST_GRPC_VERSION,
     .open = tpuest::links::Open,
-    .port = [](LinksDoor* door) { return tpuest::links::Of(door).port(); },
-    .waiting = [](LinksDoor* door) { return tpuest::links::Of(door).waiting(); },
-    .take = [](LinksDoor* door) { return tpuest::links::Of(door).Take(); },
-    .go = tpuest::links::Go,
-    .refused = [](LinksDoor* /*door*/) { return tpuest::links::refused_handshakes.load(); },
+    .port = [](LinksServer* server) { return tpuest::links::Of(server).port(); },
+    .waiting = [](LinksServer* server) { return tpuest::links::Of(server).waiting(); },
+    .accept = [](LinksServer* server) { return tpuest::links::Of(server).Accept(); },
+    .connect = tpuest::links::Connect,
+    .refused = [](LinksServer* /*server*/) { return tpuest::links::refused_handshakes.load(); },
     .close = tpuest::links::Close,
 };

@@ -14,10 +14,10 @@
 
 extern "C" {
 
-struct LinksDoor;  // opaque; owned by the module
+struct LinksServer;  // opaque; owned by the module
 
 // The result of an attempt to reach a process.
-enum LinksTry : int32_t { kLinked = 0, kNotThere = 1, kOtherToken = 2 };
+enum LinksStatus : int32_t { kLinked = 0, kUnavailable = 1, kUnauthenticated = 2 };
 
 struct LinksModule {
   uint32_t version;     // must equal kLinksVersion; otherwise the module is from another build
@@ -27,22 +27,22 @@ struct LinksModule {
   // `token_bytes` bytes, links are encrypted and need the same token on both sides; with null
   // neither. Returns null on failure, with the 0-terminated reason in `why`, cut to `why_bytes`
   // bytes.
-  LinksDoor* (*open)(const char* address, const char* token, size_t token_bytes, char* why,
-                     size_t why_bytes);
-  int (*port)(LinksDoor* door);
-  // A descriptor, owned by the module, that is readable while a link waits for `take`.
-  int (*waiting)(LinksDoor* door);
+  LinksServer* (*open)(const char* address, const char* token, size_t token_bytes, char* why,
+                       size_t why_bytes);
+  int (*port)(LinksServer* server);
+  // A descriptor, owned by the module, that is readable while a link waits for `accept`.
+  int (*waiting)(LinksServer* server);
   // Returns the socket of a waiting link, which the caller then owns; -1 if there is none.
-  int (*take)(LinksDoor* door);
+  int (*accept)(LinksServer* server);
   // Links to the process that listens at `address` within `secs` seconds, and stores the link's
   // socket, which the caller then owns, in *socket.
-  LinksTry (*go)(LinksDoor* door, const char* address, double secs, int* socket, char* why,
-                 size_t why_bytes);
+  LinksStatus (*connect)(LinksServer* server, const char* address, double secs, int* socket,
+                         char* why, size_t why_bytes);
   // Number of connections that did not prove that they have the token.
-  int64_t (*refused)(LinksDoor* door);
+  int64_t (*refused)(LinksServer* server);
   // Ends all links, whose sockets the program has already closed, as soon as all written bytes have
   // arrived, and after `secs` seconds in any case. No other call may run at the same time.
-  void (*close)(LinksDoor* door, double secs);
+  void (*close)(LinksServer* server, double secs);
 };
 
 }  // extern "C"

@@ -21,7 +21,7 @@
 
 #include "core/base/process/files.h"
 #include "core/base/random.h"
-#include "core/hosts/group_sum.h"
+#include "core/hosts/group_collective.h"
 #include "core/sharding/tree.h"
 #include "tests/temporary_folder.h"
 
@@ -32,7 +32,7 @@ namespace {
 GroupSettings SettingsFor(const TemporaryFolder& folder, int rank, int size) {
   return {.links = {.rank = rank,
                     .size = size,
-                    .meeting = {.folder = folder.path()},
+                    .rendezvous = {.folder = folder.path()},
                     .rendezvous_secs = 120},
           .peer_secs = 120,
           .step_secs = 120};
@@ -125,7 +125,7 @@ TEST_CASE("a sum over the processes of a group is bit-identical to that of one p
     const std::vector<float> expected = SumInOneProcess(replicas, most);
     std::atomic<int> wrong = 0;
     const auto thrown = RunGroup(processes, [&, replicas = replicas](Group& group) {
-      GroupSum sum(group, replicas);
+      GroupCollective sum(group, replicas);
       for (const int64_t elements : {most, int64_t{1}, int64_t{0}}) {
         std::vector<float> parts = PartialSums(sum, elements);
         std::vector<float> whole(static_cast<size_t>(elements), -1.0F);
@@ -156,7 +156,7 @@ TEST_CASE("a sum over the processes of a group is bit-identical to that of one p
 TEST_CASE("every process votes, and gathered messages arrive in the order of the processes") {
   std::atomic<int> right = 0;
   const auto thrown = RunGroup(3, [&](Group& group) {
-    GroupSum sum(group, 6);
+    GroupCollective sum(group, 6);
     if (sum.HoldsInAll(true)) ++right;
     if (!sum.HoldsInAll(group.rank() != 1)) ++right;
     const std::vector<std::string> all =
@@ -209,11 +209,11 @@ TEST_CASE(
     }
     if (!group.Get("nothing", 0) && !group.Get("nothing", 0.01)) ++right;
     if (group.rank() == 1) {
-      (void)group.Receive(0, Channel::kOrders);
+      (void)group.Receive(0, Channel::kControl);
       group.Put("late", "there");
       return;
     }
-    if (group.is_chief()) group.Order("put it");
+    if (group.is_chief()) group.SendToWorkers("put it");
     if (group.Get("late", 60) == "there") ++right;
   });
   CHECK(EndedWell(thrown));
@@ -224,9 +224,9 @@ TEST_CASE("a process whose devices do not return is lost") {
   const auto thrown = RunGroup(
       2,
       [&](Group& group) {
-        group.AtStep(41, 0.1);
+        group.SetStep(41, 0.1);
         if (group.rank() == 1) group.DeviceBegins(2);
-        (void)group.Receive(1 - group.rank(), Channel::kOrders);
+        (void)group.Receive(1 - group.rank(), Channel::kControl);
       },
       [](GroupSettings& settings) { settings.step_secs = 0.1; });
   REQUIRE(thrown.size() == 2);
@@ -238,8 +238,8 @@ TEST_CASE("a process whose devices do not return is lost") {
 
 TEST_CASE("values that differ between processes are refused in all of them, with both values") {
   const auto thrown = RunGroup(3, [](Group& group) {
-    group.Agree("build", "1");
-    group.Agree("job", group.rank() == 2 ? "rate: 1\nsteps: 7\n" : "rate: 1\nsteps: 8\n");
+    group.CheckSame("build", "1");
+    group.CheckSame("job", group.rank() == 2 ? "rate: 1\nsteps: 7\n" : "rate: 1\nsteps: 8\n");
   });
   const std::string told =
       "2: process 2 has a different job than process 0: 'steps: 7', process 0 has 'steps: 8'";
@@ -272,10 +272,10 @@ TEST_CASE("a process that does not send its part of a step is named by its peers
       2,
       [&](Group& group) {
         if (group.rank() == 1) {
-          group.AtStep(41, 0.1);
-          group.At(Activity::kInput);
-          group.Evaluates(evaluates);
-          (void)group.Receive(0, Channel::kOrders);
+          group.SetStep(41, 0.1);
+          group.SetActivity(Activity::kInput);
+          group.SetEvaluating(evaluates);
+          (void)group.Receive(0, Channel::kControl);
         }
         try {
           (void)group.Receive(1, Channel::kData);
@@ -301,14 +301,14 @@ TEST_CASE("a wait is attributed to the process whose message arrives last") {
     for (int round = 0; round < kRounds; ++round) {
       if (group.is_chief()) {
         const bool is_over = group.waited_for()[2] > 0;
-        group.Order(is_over ? "end" : "on");
+        group.SendToWorkers(is_over ? "end" : "on");
         if (is_over) break;
         const std::vector<int> others{1, 2};
         const std::vector<std::string> came = group.ReceiveEach(others, Channel::kData);
         CHECK(came == std::vector<std::string>{"of 1", "of 2"});
         continue;
       }
-      if (group.Receive(0, Channel::kOrders) == "end") break;
+      if (group.Receive(0, Channel::kControl) == "end") break;
       // The one of process 2 is sent once that of process 1 is.
       if (group.rank() == 2) (void)group.Receive(1, Channel::kData);
       group.Send(0, Channel::kData, group.rank() == 1 ? "of 1" : "of 2");
@@ -326,7 +326,7 @@ TEST_CASE("a wait is attributed to the process whose message arrives last") {
 // More than a few by TPUEST_TEST_GROUPS: a thousand take about a minute.
 TEST_CASE("consecutive groups leave no descriptor open") {
   const auto meet = [] {
-    return EndedWell(RunGroup(3, [](Group& group) { group.Agree("number", "the same"); }));
+    return EndedWell(RunGroup(3, [](Group& group) { group.CheckSame("number", "the same"); }));
   };
   const auto open_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");

@@ -17,7 +17,7 @@
 #include "core/base/random.h"
 #include "core/hosts/address.h"
 #include "core/hosts/group.h"
-#include "core/hosts/group_sum.h"
+#include "core/hosts/group_collective.h"
 #include "core/sharding/tree.h"
 
 namespace tpuest::hosts {
@@ -63,8 +63,8 @@ int FreePort() {
   return ntohs(address.sin_port);
 }
 
-GroupSettings SettingsAt(const Meeting& meeting, int rank, int size) {
-  return {.links = {.rank = rank, .size = size, .meeting = meeting, .rendezvous_secs = 120},
+GroupSettings SettingsAt(const RendezvousPoint& rendezvous, int rank, int size) {
+  return {.links = {.rank = rank, .size = size, .rendezvous = rendezvous, .rendezvous_secs = 120},
           .peer_secs = 120,
           .step_secs = 120};
 }
@@ -77,14 +77,14 @@ std::string ThrownText(const Error& error) {
 using Doing = std::function<void(Group& group)>;
 using Changing = std::function<void(GroupSettings& settings)>;
 std::vector<std::string> RunAt(
-    const Meeting& meeting, int size, const Doing& body,
+    const RendezvousPoint& rendezvous, int size, const Doing& body,
     const Changing& change = [](GroupSettings& /*settings*/) {}) {
   std::vector<std::string> thrown(static_cast<size_t>(size));
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
       try {
-        GroupSettings settings = SettingsAt(meeting, rank, size);
+        GroupSettings settings = SettingsAt(rendezvous, rank, size);
         change(settings);
         Group group(std::move(settings));
         body(group);
@@ -97,7 +97,7 @@ std::vector<std::string> RunAt(
   return thrown;
 }
 
-Meeting AtPort(int port, const std::string& token) {
+RendezvousPoint AtPort(int port, const std::string& token) {
   return {.chief = fmt::format("127.0.0.1:{}", port), .token = token, .module = kModule};
 }
 
@@ -194,7 +194,7 @@ void Speak(Group& group) {
     Check(group.Receive(other, Channel::kData) ==
           "head" + std::string(3 << 20, static_cast<char>(other)));
   }
-  GroupSum sum(group, group.size());
+  GroupCollective sum(group, group.size());
   std::vector<float> parts(1001, 0.1F * static_cast<float>(group.rank() + 1));
   std::vector<float> whole(parts.size());
   const SharedSum sums[] = {{.dtype = DType::kFloat,
@@ -265,7 +265,7 @@ TEST_CASE("a process without the token cannot join") {
   for (const char* const other : {"another token of a cluster", ""}) {
     const auto thrown = RunAt(AtPort(port, kToken), 2, Speak, [&](GroupSettings& settings) {
       settings.links.rendezvous_secs = 2;
-      if (settings.links.rank == 1) settings.links.meeting.token = other;
+      if (settings.links.rank == 1) settings.links.rendezvous.token = other;
     });
     CAPTURE(other);
     CHECK(thrown[0].starts_with(
@@ -309,7 +309,7 @@ TEST_CASE("a bit that changes in transit ends all processes with code 7, encrypt
     // In the middle of the three megabytes that process 1 sends.
     const Relay relay(port, 1'500'000);
     const auto thrown = RunAt(AtPort(port, token), 2, Speak, [&](GroupSettings& settings) {
-      if (settings.links.rank == 1) settings.links.meeting = AtPort(relay.port(), token);
+      if (settings.links.rank == 1) settings.links.rendezvous = AtPort(relay.port(), token);
     });
     CAPTURE(token);
     CAPTURE(thrown[1]);
@@ -350,7 +350,7 @@ TEST_CASE("a process whose link ends is lost, and the message names its rank, pi
   const auto thrown = RunAt(
       AtPort(FreePort(), kToken), 2,
       [](Group& group) {
-        group.AtStep(41, 0.1);
+        group.SetStep(41, 0.1);
         (void)group.Receive(1 - group.rank(), Channel::kData);
       },
       [](GroupSettings& settings) {
@@ -362,9 +362,9 @@ TEST_CASE("a process whose link ends is lost, and the message names its rank, pi
 }
 
 TEST_CASE("an address that other machines reach needs a token and a build with gRPC") {
-  const auto text_of = [](const Meeting& meeting) -> std::string {
+  const auto text_of = [](const RendezvousPoint& rendezvous) -> std::string {
     try {
-      const Group group(SettingsAt(meeting, 1, 2));
+      const Group group(SettingsAt(rendezvous, 1, 2));
     } catch (const Error& error) {
       return ThrownText(error);
     }

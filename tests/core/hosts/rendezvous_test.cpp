@@ -33,61 +33,61 @@ std::pair<Descriptor, Descriptor> Pair() {
   return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-// A door at which the test knocks, and the one way to process 0.
-class TestWay final : public Way {
+// A listener to which the test connects, and the only link to process 0.
+class TestTransport final : public Transport {
  public:
-  TestWay() : bell_(Pair()) {}
+  TestTransport() : pending_(Pair()) {}
 
-  [[nodiscard]] int door() const override { return bell_.first.number(); }
-  [[nodiscard]] Descriptor Take() override {
+  [[nodiscard]] int listener() const override { return pending_.first.number(); }
+  [[nodiscard]] Descriptor Accept() override {
     const std::lock_guard lock(mutex_);
     char byte = 0;
-    REQUIRE(::read(bell_.first.number(), &byte, 1) == 1);
+    REQUIRE(::read(pending_.first.number(), &byte, 1) == 1);
     return std::move(at_door_);
   }
-  [[nodiscard]] Descriptor GoTo(int /*rank*/) override { return std::move(to_chief_); }
+  [[nodiscard]] Descriptor Connect(int /*rank*/) override { return std::move(to_chief_); }
   [[nodiscard]] std::string place() const override { return "the test"; }
-  [[nodiscard]] bool meets_by_chief() const override { return true; }
+  [[nodiscard]] bool connects_via_chief() const override { return true; }
   [[nodiscard]] std::string address() const override { return "h1:2222"; }
 
   void set_to_chief(Descriptor socket) { to_chief_ = std::move(socket); }
   // One that has been taken in knocks no more.
-  void Knock(Descriptor socket) {
+  void Offer(Descriptor socket) {
     const std::lock_guard lock(mutex_);
     at_door_ = std::move(socket);
-    REQUIRE(::write(bell_.second.number(), "x", 1) == 1);
+    REQUIRE(::write(pending_.second.number(), "x", 1) == 1);
   }
 
  private:
   std::mutex mutex_;
-  std::pair<Descriptor, Descriptor> bell_;
+  std::pair<Descriptor, Descriptor> pending_;
   Descriptor at_door_;
   Descriptor to_chief_;
 };
 
 // Meets until the test lets it be.
-class Meeter {
+class Joiner {
  public:
-  Meeter(TestWay& way, int rank)
+  Joiner(TestTransport& transport, int rank)
       : settings_{.rank = rank,
                   .size = 3,
-                  .meeting = {},
+                  .rendezvous = {},
                   .rendezvous_secs = kAnswerSecs,
                   .gives_up = [this] { return ends_.load(); }},
-        thread_([this, &way] {
+        thread_([this, &transport] {
           try {
-            (void)Rendezvous(settings_, way).Meet();
+            (void)Rendezvous(settings_, transport).ConnectAll();
           } catch (const Error& error) {
             code_ = error.code();
           }
         }) {}
-  ~Meeter() {
+  ~Joiner() {
     ends_ = true;
     thread_.join();
     CHECK(code_ == Code::kPreempted);
   }
-  Meeter(const Meeter&) = delete;
-  Meeter& operator=(const Meeter&) = delete;
+  Joiner(const Joiner&) = delete;
+  Joiner& operator=(const Joiner&) = delete;
 
  private:
   std::atomic<bool> ends_ = false;
@@ -111,9 +111,9 @@ uint32_t KindOf(const std::string& word) {
 }
 
 // What the chief answers to a word; the link stays.
-uint32_t Answer(TestWay& way, const std::string& word, std::vector<Descriptor>& links) {
+uint32_t Answer(TestTransport& transport, const std::string& word, std::vector<Descriptor>& links) {
   auto [mine, other] = Pair();
-  way.Knock(std::move(other));
+  transport.Offer(std::move(other));
   REQUIRE(SendAll(mine.number(), word, NowSeconds() + kAnswerSecs));
   links.push_back(std::move(mine));
   return KindOf(WordFrom(links.back()));
@@ -126,18 +126,19 @@ TEST_CASE(
   std::string hello;
   {
     auto [mine, other] = Pair();
-    TestWay way;
-    way.set_to_chief(std::move(other));
-    const Meeter worker(way, 1);
+    TestTransport transport;
+    transport.set_to_chief(std::move(other));
+    const Joiner worker(transport, 1);
     hello = WordFrom(mine);
   }
-  TestWay way;
+  TestTransport transport;
   std::vector<Descriptor> links;
-  const Meeter chief(way, 0);
-  CHECK(Answer(way, hello, links) == kIsWelcome);
-  CHECK(Answer(way, hello, links) == kIsWelcome);  // process 0 has not seen that the first is gone
+  const Joiner chief(transport, 0);
+  CHECK(Answer(transport, hello, links) == kIsWelcome);
+  CHECK(Answer(transport, hello, links) ==
+        kIsWelcome);  // process 0 has not seen that the first is gone
   hello[kPidAt] ^= 1;
-  CHECK(Answer(way, hello, links) == kIsRefusal);
+  CHECK(Answer(transport, hello, links) == kIsRefusal);
 }
 
 }  // namespace tpuest::hosts

@@ -18,7 +18,7 @@
 namespace tpuest {
 
 // Training begins, or continues at another place after a rollback.
-struct StartOrder {
+struct StartMessage {
   uint64_t seed = 0;
   bool seeds_by_name = false;
   StreamPosition position;  // of the input
@@ -27,7 +27,7 @@ struct StartOrder {
 
 // The steps of one call of the step's program. All processes make fewer if the last of them
 // diverges, or if the next batch has another shape.
-struct StepsOrder {
+struct StepsMessage {
   int64_t global_step = 0;  // before these steps
   int64_t steps = 0;
   // at the end of the last batch; the worker's batches must end there as well
@@ -35,16 +35,16 @@ struct StepsOrder {
 };
 
 // All processes copy a variable to the host of which each process's devices hold a part.
-struct CopyToHostOrder {
+struct CopyToHostMessage {
   std::string variable;
 };
 
 // Compares the variables: a worker reports its fingerprint.
-struct CompareOrder {};
+struct CompareMessage {};
 
-// An evaluation begins: the processes agree on its input, then come BatchOrders, then an
-// EndBatchesOrder, possibly before the input's end.
-struct EvaluateOrder {
+// An evaluation begins: the processes agree on its input, then come BatchMessages, then an
+// EndBatchesMessage, possibly before the input's end.
+struct EvaluateMessage {
   uint64_t seed = 0;
   bool seeds_by_name = false;
   std::string label;  // EvaluateArgs::label
@@ -55,46 +55,46 @@ struct EvaluateOrder {
 };
 
 // A prediction begins, in the same way as an evaluation.
-struct PredictOrder {
+struct PredictMessage {
   uint64_t seed = 0;
   bool seeds_by_name = false;
   std::map<std::string, Tensor> variables;
 };
 
 // The next batch of the evaluation or prediction that all processes run.
-struct BatchOrder {
+struct BatchMessage {
   StreamPosition after;  // where the batch ends; the worker skips earlier batches
 };
 
 // The evaluation or prediction has no more batches.
-struct EndBatchesOrder {};
+struct EndBatchesMessage {};
 
 // For a table that the processes share (group_rows.h): requests a worker's records of rows first ..
 // first + count - 1, the number of its records, or the values of a variable in these rows. The
 // worker reports them.
-struct RowRecordsOrder {
+struct RowRecordsMessage {
   std::string table;
   RowRecords what = RowRecords::kWritten;
   int64_t first = 0;
   int64_t count = 0;
 };
-struct CountLinesOrder {
+struct CountRecordsMessage {
   std::string table;
   RowRecords what = RowRecords::kWritten;
 };
-struct RowValuesOrder {
+struct RowValuesMessage {
   std::string variable;
   std::vector<int64_t> rows;
 };
 
 // Asks whether a worker's model_dir is the chief's, which has just written this number there
 // (shard_writers.h). The worker reports the answer.
-struct SeesFolderOrder {
+struct SeesFolderMessage {
   uint64_t number = 0;
 };
 
 // All processes write data shards of a checkpoint together (shard_writers.h).
-struct WriteShardsOrder {
+struct WriteShardsMessage {
   struct Entry {
     std::string name;
     std::vector<int64_t> ends;  // ends of its pieces, as the number of the row after each
@@ -109,25 +109,26 @@ struct WriteShardsOrder {
 };
 
 // Forgets all row changes so far (core/backend/rows/table_records.h: ForgetChanges).
-struct ForgetChangesOrder {};
+struct ForgetChangesMessage {};
 
 // The run is over.
-struct EndOrder {
+struct EndMessage {
   int exit_code = 0;
 };
 
-using TrainOrder =
-    std::variant<StartOrder, StepsOrder, CopyToHostOrder, CompareOrder, EvaluateOrder, PredictOrder,
-                 BatchOrder, EndBatchesOrder, RowRecordsOrder, CountLinesOrder, RowValuesOrder,
-                 SeesFolderOrder, WriteShardsOrder, ForgetChangesOrder, EndOrder>;
+using ControlMessage =
+    std::variant<StartMessage, StepsMessage, CopyToHostMessage, CompareMessage, EvaluateMessage,
+                 PredictMessage, BatchMessage, EndBatchesMessage, RowRecordsMessage,
+                 CountRecordsMessage, RowValuesMessage, SeesFolderMessage, WriteShardsMessage,
+                 ForgetChangesMessage, EndMessage>;
 
-// Sends an order to all workers, or to one.
-void GiveOrder(hosts::Group& group, const TrainOrder& order);
-void GiveOrder(hosts::Group& group, int rank, const TrainOrder& order);
-// Waits for the next order and returns it.
-[[nodiscard]] TrainOrder TakeOrder(hosts::Group& group);
+// Sends a message to all workers, or to one.
+void SendControl(hosts::Group& group, const ControlMessage& message);
+void SendControl(hosts::Group& group, int rank, const ControlMessage& message);
+// Waits for the next message and returns it.
+[[nodiscard]] ControlMessage ReceiveControl(hosts::Group& group);
 
-// In a worker: answers a CompareOrder.
+// In a worker: answers a CompareMessage.
 void ReportVariables(hosts::Group& group, const std::map<std::string, Tensor>& variables);
 // In the chief: compares the variables of all processes. Throws Error kLost, in every process, with
 // the first process whose variables differ.

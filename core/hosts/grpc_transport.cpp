@@ -22,7 +22,7 @@
 #include "core/hosts/address.h"
 #include "core/hosts/launch.h"
 #include "core/hosts/links/module.h"
-#include "core/hosts/way.h"
+#include "core/hosts/transport.h"
 
 namespace tpuest::hosts {
 namespace {
@@ -102,54 +102,54 @@ std::optional<Notice> ReadNotice(const std::string& path) {
   return Notice{lines.front(), {lines.begin() + 1, lines.end()}};
 }
 
-class RemoteWay final : public Way {
+class GrpcTransport final : public Transport {
  public:
-  RemoteWay(const Meeting& meeting, int rank)
-      : meeting_(meeting), is_chief_(rank == 0), module_(LoadModule(meeting.module)) {
-    if (!meeting_.chief.empty()) {
-      at_ = ParseHostPort(meeting_.chief, kDefaultPort);
+  GrpcTransport(const RendezvousPoint& rendezvous, int rank)
+      : rendezvous_(rendezvous), is_chief_(rank == 0), module_(LoadModule(rendezvous.module)) {
+    if (!rendezvous_.chief.empty()) {
+      at_ = ParseHostPort(rendezvous_.chief, kDefaultPort);
       CheckReach();
     }
     if (is_chief_) Begin();
   }
 
-  ~RemoteWay() override {
+  ~GrpcTransport() override {
     EndNotice();
-    if (door_ != nullptr) module_.close(door_, kCloseSecs);
+    if (server_ != nullptr) module_.close(server_, kCloseSecs);
   }
-  RemoteWay(const RemoteWay&) = delete;
-  RemoteWay& operator=(const RemoteWay&) = delete;
+  GrpcTransport(const GrpcTransport&) = delete;
+  GrpcTransport& operator=(const GrpcTransport&) = delete;
 
-  [[nodiscard]] int door() const override { return module_.waiting(door_); }
-  [[nodiscard]] Descriptor Take() override { return Descriptor(module_.take(door_)); }
-  [[nodiscard]] bool meets_by_chief() const override { return true; }
+  [[nodiscard]] int listener() const override { return module_.waiting(server_); }
+  [[nodiscard]] Descriptor Accept() override { return Descriptor(module_.accept(server_)); }
+  [[nodiscard]] bool connects_via_chief() const override { return true; }
   [[nodiscard]] std::string address() const override { return address_; }
-  void Learn(int rank, const std::string& address) override { others_[rank] = address; }
+  void SetAddress(int rank, const std::string& address) override { others_[rank] = address; }
   [[nodiscard]] std::string AddressOf(int rank) const override { return others_.at(rank); }
   void Complete() override { EndNotice(); }
 
   [[nodiscard]] std::string place() const override {
-    return meeting_.chief.empty() ? meeting_.file : meeting_.chief;
+    return rendezvous_.chief.empty() ? rendezvous_.file : rendezvous_.chief;
   }
 
-  [[nodiscard]] std::string why_not() const override {
+  [[nodiscard]] std::string connect_error() const override {
     const int64_t count = refused();
-    if (count == 0) return why_not_;
-    return fmt::format("{}{}{} connection{} refused, without the token", why_not_,
-                       why_not_.empty() ? "" : "; ", count, count == 1 ? " was" : "s were");
+    if (count == 0) return connect_error_;
+    return fmt::format("{}{}{} connection{} refused, without the token", connect_error_,
+                       connect_error_.empty() ? "" : "; ", count, count == 1 ? " was" : "s were");
   }
 
   [[nodiscard]] int64_t refused() const override {
-    return door_ == nullptr ? 0 : module_.refused(door_);
+    return server_ == nullptr ? 0 : module_.refused(server_);
   }
 
-  [[nodiscard]] Descriptor GoTo(int rank) override {
+  [[nodiscard]] Descriptor Connect(int rank) override {
     if (rank != 0) return Try(others_[rank]);
-    if (meeting_.chief.empty()) return GoByNotice();
+    if (rendezvous_.chief.empty()) return GoByNotice();
     const std::vector<SocketAddress> addresses = Resolve(at_);
-    if (addresses.empty()) why_not_ = fmt::format("host name {} does not resolve", at_.host);
+    if (addresses.empty()) connect_error_ = fmt::format("host name {} does not resolve", at_.host);
     for (const SocketAddress& address : addresses) {
-      if (door_ == nullptr) OpenDoor(address.OwnTowards().text());
+      if (server_ == nullptr) StartServer(address.OwnTowards().text());
       if (Descriptor socket = Try(address.text()); socket.is_open()) {
         others_[rank] = address.text();
         return socket;
@@ -161,10 +161,10 @@ class RemoteWay final : public Way {
  private:
   // Refuses an address that other machines can reach if there is no token.
   void CheckReach() const {
-    if (!meeting_.token.empty() || meeting_.insecure || IsLoopback(at_.host)) return;
+    if (!rendezvous_.token.empty() || rendezvous_.insecure || IsLoopback(at_.host)) return;
     throw Error(
         Code::kUsage,
-        fmt::format("{} is not a loopback address, and no cluster token is set", meeting_.chief),
+        fmt::format("{} is not a loopback address, and no cluster token is set", rendezvous_.chief),
         kTokenHint)
         .Key("tpuest.cluster");
   }
@@ -172,94 +172,94 @@ class RemoteWay final : public Way {
   // Opens process 0's listener, at the address that the peers know if it is an address of this
   // machine.
   void Begin() {
-    if (meeting_.chief.empty()) return BeginByNotice();
+    if (rendezvous_.chief.empty()) return BeginByNotice();
     const std::vector<SocketAddress> addresses = Resolve(at_);
     int reason = EADDRNOTAVAIL;
     for (const SocketAddress& address : addresses) {
       reason = address.CannotListen();
-      if (reason == 0) return OpenDoor(address.text());
+      if (reason == 0) return StartServer(address.text());
       if (reason != EADDRNOTAVAIL) break;
     }
-    if (reason == EADDRNOTAVAIL) return OpenDoor(fmt::format("[::]:{}", at_.port));
+    if (reason == EADDRNOTAVAIL) return StartServer(fmt::format("[::]:{}", at_.port));
     throw Error(
         Code::kUsage,
-        fmt::format("process 0 cannot listen at {} ({})", meeting_.chief, std::strerror(reason)),
+        fmt::format("process 0 cannot listen at {} ({})", rendezvous_.chief, std::strerror(reason)),
         "set another port for all processes, in TPUEST_COORDINATOR or in the launcher's variable");
   }
 
   void BeginByNotice() {
-    const bool is_drawn = meeting_.token.empty();
-    if (is_drawn) meeting_.token = DrawnToken();
-    OpenDoor("[::]:0");
-    Notice notice{.token = is_drawn ? meeting_.token : ""};
-    for (const SocketAddress& address : OwnAddresses(module_.port(door_))) {
+    const bool is_drawn = rendezvous_.token.empty();
+    if (is_drawn) rendezvous_.token = DrawnToken();
+    StartServer("[::]:0");
+    Notice notice{.token = is_drawn ? rendezvous_.token : ""};
+    for (const SocketAddress& address : OwnAddresses(module_.port(server_))) {
       notice.addresses.push_back(address.text());
     }
-    WriteNotice(meeting_.file, notice);
+    WriteNotice(rendezvous_.file, notice);
     has_notice_ = true;
   }
 
   void EndNotice() {
-    if (std::exchange(has_notice_, false)) RemoveFile(meeting_.file);
+    if (std::exchange(has_notice_, false)) RemoveFile(rendezvous_.file);
   }
 
   // A file left by an earlier group has that group's token, so no process answers to it.
   Descriptor GoByNotice() {
-    const std::optional<Notice> notice = ReadNotice(meeting_.file);
+    const std::optional<Notice> notice = ReadNotice(rendezvous_.file);
     if (!notice) {
-      why_not_ = "the file does not exist yet";
+      connect_error_ = "the file does not exist yet";
       return Descriptor();
     }
-    const std::string token = notice->token.empty() ? meeting_.token : notice->token;
-    if (token != noticed_token_ && door_ != nullptr) {
-      module_.close(std::exchange(door_, nullptr), 0);
+    const std::string token = notice->token.empty() ? rendezvous_.token : notice->token;
+    if (token != noticed_token_ && server_ != nullptr) {
+      module_.close(std::exchange(server_, nullptr), 0);
     }
     noticed_token_ = token;
     for (const std::string& address : notice->addresses) {
       const std::vector<SocketAddress> own = Resolve(ParseHostPort(address, 0));
       if (own.empty()) continue;
-      if (door_ == nullptr) OpenDoor("[::]:0", token);
+      if (server_ == nullptr) StartServer("[::]:0", token);
       if (Descriptor socket = Try(address); socket.is_open()) {
         others_[0] = address;
-        address_ = own.front().OwnTowards().WithPort(module_.port(door_)).text();
+        address_ = own.front().OwnTowards().WithPort(module_.port(server_)).text();
         return socket;
       }
     }
     return Descriptor();
   }
 
-  void OpenDoor(const std::string& address) { OpenDoor(address, meeting_.token); }
+  void StartServer(const std::string& address) { StartServer(address, rendezvous_.token); }
 
-  void OpenDoor(const std::string& address, const std::string& token) {
+  void StartServer(const std::string& address, const std::string& token) {
     std::array<char, 256> why{};
-    door_ = module_.open(address.c_str(), token.empty() ? nullptr : token.data(), token.size(),
-                         why.data(), why.size());
-    if (door_ == nullptr) {
+    server_ = module_.open(address.c_str(), token.empty() ? nullptr : token.data(), token.size(),
+                           why.data(), why.size());
+    if (server_ == nullptr) {
       throw Error(Code::kUsage,
                   fmt::format("process {} cannot listen at {} ({})", is_chief_ ? "0" : "here",
                               address, why.data()),
                   "choose another port, or end the process that uses it");
     }
-    address_ = address.substr(0, address.rfind(':')) + fmt::format(":{}", module_.port(door_));
+    address_ = address.substr(0, address.rfind(':')) + fmt::format(":{}", module_.port(server_));
   }
 
   Descriptor Try(const std::string& address) {
     int socket = -1;
     std::array<char, 512> why{};
-    const LinksTry result =
-        module_.go(door_, address.c_str(), kTrySecs, &socket, why.data(), why.size());
-    why_not_ = why.data();
+    const LinksStatus result =
+        module_.connect(server_, address.c_str(), kTrySecs, &socket, why.data(), why.size());
+    connect_error_ = why.data();
     // A process with a token closes connections without one. A process that has ended refuses the
     // next attempt.
-    const bool is_closed = why_not_.find("Socket closed") != std::string::npos;
-    closed_ = meeting_.token.empty() && is_closed ? closed_ + 1 : 0;
-    if (closed_ == kClosedTries && !meeting_.chief.empty()) {
+    const bool is_closed = connect_error_.find("Socket closed") != std::string::npos;
+    closed_ = rendezvous_.token.empty() && is_closed ? closed_ + 1 : 0;
+    if (closed_ == kClosedTries && !rendezvous_.chief.empty()) {
       throw Error(
           Code::kUsage,
           fmt::format("the process at {} has a cluster token, but this one has none", address),
           kTokenHint);
     }
-    if (result == kOtherToken && !meeting_.chief.empty()) {
+    if (result == kUnauthenticated && !rendezvous_.chief.empty()) {
       throw Error(Code::kUsage,
                   fmt::format("the process at {} has a different cluster token, or none", address),
                   "give all processes of the group the same token");
@@ -267,14 +267,14 @@ class RemoteWay final : public Way {
     return Descriptor(socket);
   }
 
-  Meeting meeting_;
+  RendezvousPoint rendezvous_;
   const bool is_chief_;
   const LinksModule& module_;
   HostPort at_;
-  LinksDoor* door_ = nullptr;
+  LinksServer* server_ = nullptr;
   std::string address_;  // of the listener
   std::map<int, std::string> others_;
-  std::string why_not_;
+  std::string connect_error_;
   int closed_ = 0;  // consecutive attempts that the peer closed
   std::string noticed_token_;
   bool has_notice_ = false;
@@ -282,8 +282,8 @@ class RemoteWay final : public Way {
 
 }  // namespace
 
-std::unique_ptr<Way> OpenRemoteWay(const Meeting& meeting, int rank) {
-  return std::make_unique<RemoteWay>(meeting, rank);
+std::unique_ptr<Transport> OpenGrpcTransport(const RendezvousPoint& rendezvous, int rank) {
+  return std::make_unique<GrpcTransport>(rendezvous, rank);
 }
 
 }  // namespace tpuest::hosts

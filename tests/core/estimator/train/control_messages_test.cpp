@@ -1,7 +1,7 @@
 // What the chief of a group tells the others arrives as it was given, and variables that are not
 // the same in all processes are named.
 
-#include "core/estimator/group/orders.h"
+#include "core/estimator/group/control_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -17,9 +17,10 @@ namespace {
 using Variables = std::map<std::string, Tensor>;
 
 hosts::GroupSettings SettingsOfTwo(const std::string& folder, int rank) {
-  return {.links = {.rank = rank, .size = 2, .meeting = {.folder = folder}, .rendezvous_secs = 120},
-          .peer_secs = 120,
-          .step_secs = 120};
+  return {
+      .links = {.rank = rank, .size = 2, .rendezvous = {.folder = folder}, .rendezvous_secs = 120},
+      .peer_secs = 120,
+      .step_secs = 120};
 }
 
 // Runs a chief and a worker, and returns what each threw: "code: message", or "".
@@ -63,29 +64,29 @@ Variables WithFlippedBit() {
 TEST_CASE("an order arrives as it was given") {
   const auto thrown = RunTwo(
       [](hosts::Group& chief) {
-        GiveOrder(chief, StartOrder{.seed = 5,
-                                    .seeds_by_name = true,
-                                    .position = {2, 30},
-                                    .variables = SomeVariables()});
-        GiveOrder(chief, StepsOrder{.global_step = 7, .steps = 3, .after = {2, 42}});
-        GiveOrder(chief, EvaluateOrder{.seed = 6,
-                                       .seeds_by_name = true,
-                                       .label = "test",
-                                       .trained = {"dense/slot", "step"},
-                                       .variables = SomeVariables()});
-        GiveOrder(chief, BatchOrder{.after = {0, 12}});
-        GiveOrder(chief, EndBatchesOrder());
-        GiveOrder(
-            chief,
-            RowRecordsOrder{.table = "t", .what = RowRecords::kSeen, .first = 3, .count = 1 << 20});
-        GiveOrder(chief, CountLinesOrder{.table = "u", .what = RowRecords::kDropped});
-        GiveOrder(chief, RowValuesOrder{.variable = "t/Adagrad", .rows = {7, 9}});
-        GiveOrder(chief, ForgetChangesOrder());
-        GiveOrder(chief, EndOrder{.exit_code = 75});
+        SendControl(chief, StartMessage{.seed = 5,
+                                        .seeds_by_name = true,
+                                        .position = {2, 30},
+                                        .variables = SomeVariables()});
+        SendControl(chief, StepsMessage{.global_step = 7, .steps = 3, .after = {2, 42}});
+        SendControl(chief, EvaluateMessage{.seed = 6,
+                                           .seeds_by_name = true,
+                                           .label = "test",
+                                           .trained = {"dense/slot", "step"},
+                                           .variables = SomeVariables()});
+        SendControl(chief, BatchMessage{.after = {0, 12}});
+        SendControl(chief, EndBatchesMessage());
+        SendControl(chief,
+                    RowRecordsMessage{
+                        .table = "t", .what = RowRecords::kSeen, .first = 3, .count = 1 << 20});
+        SendControl(chief, CountRecordsMessage{.table = "u", .what = RowRecords::kDropped});
+        SendControl(chief, RowValuesMessage{.variable = "t/Adagrad", .rows = {7, 9}});
+        SendControl(chief, ForgetChangesMessage());
+        SendControl(chief, EndMessage{.exit_code = 75});
         (void)chief.Receive(1, hosts::Channel::kReports);
       },
       [](hosts::Group& worker) {
-        const auto start = std::get<StartOrder>(TakeOrder(worker));
+        const auto start = std::get<StartMessage>(ReceiveControl(worker));
         CHECK(start.seed == 5);
         CHECK(start.seeds_by_name);
         CHECK(start.position == StreamPosition{2, 30});
@@ -93,31 +94,31 @@ TEST_CASE("an order arrives as it was given") {
         CHECK(*start.variables.at("global_step").data<int64_t>() == 7);
         CHECK(start.variables.at("dense/kernel").shape() == Shape({1, 2}));
         CHECK(start.variables.at("dense/bias").data<float>()[1] == -2);
-        const auto steps = std::get<StepsOrder>(TakeOrder(worker));
+        const auto steps = std::get<StepsMessage>(ReceiveControl(worker));
         CHECK(steps.global_step == 7);
         CHECK(steps.steps == 3);
         CHECK(steps.after == StreamPosition{2, 42});
-        const auto evaluation = std::get<EvaluateOrder>(TakeOrder(worker));
+        const auto evaluation = std::get<EvaluateMessage>(ReceiveControl(worker));
         CHECK(evaluation.seed == 6);
         CHECK(evaluation.seeds_by_name);
         CHECK(evaluation.label == "test");
         CHECK(evaluation.trained == std::vector<std::string>{"dense/slot", "step"});
         CHECK(evaluation.variables.size() == 3);
-        CHECK(std::get<BatchOrder>(TakeOrder(worker)).after == StreamPosition{0, 12});
-        CHECK(std::holds_alternative<EndBatchesOrder>(TakeOrder(worker)));
-        const auto lines = std::get<RowRecordsOrder>(TakeOrder(worker));
+        CHECK(std::get<BatchMessage>(ReceiveControl(worker)).after == StreamPosition{0, 12});
+        CHECK(std::holds_alternative<EndBatchesMessage>(ReceiveControl(worker)));
+        const auto lines = std::get<RowRecordsMessage>(ReceiveControl(worker));
         CHECK(lines.table == "t");
         CHECK(lines.what == RowRecords::kSeen);
         CHECK(lines.first == 3);
         CHECK(lines.count == 1 << 20);
-        const auto count = std::get<CountLinesOrder>(TakeOrder(worker));
+        const auto count = std::get<CountRecordsMessage>(ReceiveControl(worker));
         CHECK(count.table == "u");
         CHECK(count.what == RowRecords::kDropped);
-        const auto values = std::get<RowValuesOrder>(TakeOrder(worker));
+        const auto values = std::get<RowValuesMessage>(ReceiveControl(worker));
         CHECK(values.variable == "t/Adagrad");
         CHECK(values.rows == std::vector<int64_t>{7, 9});
-        CHECK(std::holds_alternative<ForgetChangesOrder>(TakeOrder(worker)));
-        CHECK(std::get<EndOrder>(TakeOrder(worker)).exit_code == 75);
+        CHECK(std::holds_alternative<ForgetChangesMessage>(ReceiveControl(worker)));
+        CHECK(std::get<EndMessage>(ReceiveControl(worker)).exit_code == 75);
         worker.Send(0, hosts::Channel::kReports, "taken");
       });
   CHECK(thrown == std::vector<std::string>(2));
@@ -136,13 +137,13 @@ TEST_CASE("a single different bit is reported with its variable in all processes
   const auto thrown = RunTwo(
       [](hosts::Group& chief) {
         CompareVariables(chief, SomeVariables());
-        GiveOrder(chief, EndOrder());
+        SendControl(chief, EndMessage());
         (void)chief.Receive(1, hosts::Channel::kReports);
       },
       [&](hosts::Group& worker) {
-        CHECK(std::holds_alternative<CompareOrder>(TakeOrder(worker)));
+        CHECK(std::holds_alternative<CompareMessage>(ReceiveControl(worker)));
         ReportVariables(worker, theirs);
-        (void)TakeOrder(worker);
+        (void)ReceiveControl(worker);
         worker.Send(0, hosts::Channel::kReports, "taken");
       });
   CHECK(thrown == expected);

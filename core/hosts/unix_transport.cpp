@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/hosts/way.h"
+#include "core/hosts/transport.h"
 
 namespace tpuest::hosts {
 namespace {
@@ -49,11 +49,11 @@ struct SocketFolder {
 
 // Bytes in transit before a sender waits for the reader (or the system's limit, if lower). The
 // system's default is less than one step's rows of large tables.
-constexpr int kBytesOnTheWay = 4 << 20;
+constexpr int kSendBufferBytes = 4 << 20;
 
 Descriptor Widened(Descriptor socket) {
-  (void)::setsockopt(socket.number(), SOL_SOCKET, SO_SNDBUF, &kBytesOnTheWay,
-                     sizeof kBytesOnTheWay);
+  (void)::setsockopt(socket.number(), SOL_SOCKET, SO_SNDBUF, &kSendBufferBytes,
+                     sizeof kSendBufferBytes);
   return socket;
 }
 
@@ -75,24 +75,24 @@ SocketFolder OpenFolder(const std::string& path) {
       "use a folder that you own, with mode 0700");
 }
 
-class FolderWay final : public Way {
+class UnixTransport final : public Transport {
  public:
-  FolderWay(const std::string& folder, int rank, int size)
+  UnixTransport(const std::string& folder, int rank, int size)
       : path_(folder), rank_(rank), size_(size), folder_(OpenFolder(folder)) {
     Bind();
   }
-  ~FolderWay() override { ::unlink(folder_.AddressOf(std::to_string(rank_)).sun_path); }
-  FolderWay(const FolderWay&) = delete;
-  FolderWay& operator=(const FolderWay&) = delete;
+  ~UnixTransport() override { ::unlink(folder_.AddressOf(std::to_string(rank_)).sun_path); }
+  UnixTransport(const UnixTransport&) = delete;
+  UnixTransport& operator=(const UnixTransport&) = delete;
 
-  [[nodiscard]] int door() const override { return door_.number(); }
+  [[nodiscard]] int listener() const override { return listener_.number(); }
   [[nodiscard]] std::string place() const override { return path_; }
 
-  [[nodiscard]] Descriptor Take() override {
-    return Widened(Descriptor(::accept4(door_.number(), nullptr, nullptr, SOCK_CLOEXEC)));
+  [[nodiscard]] Descriptor Accept() override {
+    return Widened(Descriptor(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC)));
   }
 
-  [[nodiscard]] Descriptor GoTo(int rank) override {
+  [[nodiscard]] Descriptor Connect(int rank) override {
     const sockaddr_un address = folder_.AddressOf(std::to_string(rank));
     Descriptor socket = NewSocket();
     const auto* const at = reinterpret_cast<const sockaddr*>(&address);
@@ -104,13 +104,14 @@ class FolderWay final : public Way {
   // The socket gets its final name only once it listens, so a socket that refuses connections was
   // left by a process that was killed.
   void Bind() {
-    door_ = NewSocket();
+    listener_ = NewSocket();
     const sockaddr_un address = folder_.AddressOf(std::to_string(rank_));
     const sockaddr_un before =
-        folder_.AddressOf(fmt::format("{}.{}.{}", rank_, ::getpid(), door_.number()));
-    bool is_named =
-        ::bind(door_.number(), reinterpret_cast<const sockaddr*>(&before), sizeof before) == 0 &&
-        ::listen(door_.number(), size_ + 16) == 0 && ::link(before.sun_path, address.sun_path) == 0;
+        folder_.AddressOf(fmt::format("{}.{}.{}", rank_, ::getpid(), listener_.number()));
+    bool is_named = ::bind(listener_.number(), reinterpret_cast<const sockaddr*>(&before),
+                           sizeof before) == 0 &&
+                    ::listen(listener_.number(), size_ + 16) == 0 &&
+                    ::link(before.sun_path, address.sun_path) == 0;
     if (!is_named && errno == EEXIST) {
       const Descriptor probe = NewSocket();
       const auto* const at = reinterpret_cast<const sockaddr*>(&address);
@@ -134,7 +135,7 @@ class FolderWay final : public Way {
   const int rank_;
   const int size_;
   const SocketFolder folder_;
-  Descriptor door_;
+  Descriptor listener_;
 };
 
 }  // namespace
@@ -148,8 +149,8 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
   return *this;
 }
 
-std::unique_ptr<Way> OpenFolderWay(const std::string& folder, int rank, int size) {
-  return std::make_unique<FolderWay>(folder, rank, size);
+std::unique_ptr<Transport> OpenUnixTransport(const std::string& folder, int rank, int size) {
+  return std::make_unique<UnixTransport>(folder, rank, size);
 }
 
 }  // namespace tpuest::hosts

@@ -1,4 +1,4 @@
-#include "core/hosts/group_sum.h"
+#include "core/hosts/group_collective.h"
 
 #include <algorithm>
 #include <cstring>
@@ -96,7 +96,7 @@ void Add(DType dtype, char* sum, const char* left, const char* right, int64_t el
 
 }  // namespace
 
-GroupSum::GroupSum(Group& group, int replicas)
+GroupCollective::GroupCollective(Group& group, int replicas)
     : group_(group),
       share_(ShareOf(replicas, group.size(), group.rank())),
       parts_(PartialSumsOf(replicas, share_)),
@@ -110,7 +110,7 @@ GroupSum::GroupSum(Group& group, int replicas)
   additions_ = AdditionsOver(replicas, all);
 }
 
-std::vector<std::string> GroupSum::FromOthers(Channel channel) {
+std::vector<std::string> GroupCollective::FromOthers(Channel channel) {
   std::vector<std::string> received = group_.ReceiveEach(others_, channel);
   std::vector<std::string> by_rank(static_cast<size_t>(group_.size()));
   for (size_t i = 0; i < others_.size(); ++i) {
@@ -119,7 +119,7 @@ std::vector<std::string> GroupSum::FromOthers(Channel channel) {
   return by_rank;
 }
 
-bool GroupSum::AllAddAll(std::span<const SharedSum> sums) const {
+bool GroupCollective::AllAddAll(std::span<const SharedSum> sums) const {
   size_t bytes = 0;
   for (const SharedSum& sum : sums) {
     bytes += static_cast<size_t>(sum.elements) * SizeOf(sum.dtype);
@@ -129,13 +129,13 @@ bool GroupSum::AllAddAll(std::span<const SharedSum> sums) const {
          (group_.size() == 2 && most_parts == 1 && bytes <= kMostBytesOfTwo);
 }
 
-std::vector<SumRun> GroupSum::RunsOf(const Bucket& bucket, std::span<const SharedSum> sums,
-                                     int owner) const {
+std::vector<SumRun> GroupCollective::RunsOf(const Bucket& bucket, std::span<const SharedSum> sums,
+                                            int owner) const {
   if (all_add_all_) return RunsOwned(bucket, sums, 1, 0);
   return RunsOwned(bucket, sums, group_.size(), owner);
 }
 
-void GroupSum::SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums) {
+void GroupCollective::SendParts(int owner, const Bucket& bucket, std::span<const SharedSum> sums) {
   std::vector<std::string_view> pieces;
   for (const SumRun& run : RunsOf(bucket, sums, owner)) {
     for (size_t part = 0; part < parts_.size(); ++part) {
@@ -145,8 +145,8 @@ void GroupSum::SendParts(int owner, const Bucket& bucket, std::span<const Shared
   group_.Send(owner, Channel::kData, pieces);
 }
 
-void GroupSum::AddAll(std::span<std::string> messages, const Bucket& bucket,
-                      std::span<const SharedSum> sums) const {
+void GroupCollective::AddAll(std::span<std::string> messages, const Bucket& bucket,
+                             std::span<const SharedSum> sums) const {
   std::vector<size_t> at(messages.size(), 0);
   for (const SumRun& run : RunsOf(bucket, sums, group_.rank())) {
     std::vector<char*> slots;
@@ -173,7 +173,7 @@ void GroupSum::AddAll(std::span<std::string> messages, const Bucket& bucket,
   }
 }
 
-void GroupSum::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums) {
+void GroupCollective::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums) {
   std::vector<std::string_view> pieces;
   for (const SumRun& run : RunsOf(bucket, sums, group_.rank())) {
     AppendPadded(pieces, run.sum->sum + run.offset, run.bytes);
@@ -181,8 +181,8 @@ void GroupSum::SendAnswer(const Bucket& bucket, std::span<const SharedSum> sums)
   for (const int other : others_) group_.Send(other, Channel::kData, pieces);
 }
 
-void GroupSum::TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
-                          std::span<const SharedSum> sums) const {
+void GroupCollective::TakeAnswer(int owner, std::string_view answer, const Bucket& bucket,
+                                 std::span<const SharedSum> sums) const {
   for (const SumRun& run : RunsOf(bucket, sums, owner)) {
     Check(Padded(run.bytes) <= answer.size(),
           "process {} answered with fewer bytes than this sum has", owner);
@@ -191,7 +191,7 @@ void GroupSum::TakeAnswer(int owner, std::string_view answer, const Bucket& buck
   }
 }
 
-void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
+void GroupCollective::Offer(std::span<const SharedSum> sums, size_t ready) {
   if (buckets_.empty()) {
     buckets_ = BucketsOfSums(sums);
     all_add_all_ = AllAddAll(sums);
@@ -201,8 +201,8 @@ void GroupSum::Offer(std::span<const SharedSum> sums, size_t ready) {
   }
 }
 
-void GroupSum::Sum(std::span<const SharedSum> sums) {
-  const Activity before = group_.At(Activity::kSum);
+void GroupCollective::Sum(std::span<const SharedSum> sums) {
+  const Activity before = group_.SetActivity(Activity::kSum);
   Offer(sums, sums.size());
   const std::vector<Bucket> buckets = std::exchange(buckets_, {});
   sent_ = 0;
@@ -220,33 +220,33 @@ void GroupSum::Sum(std::span<const SharedSum> sums) {
       group_.Reuse(std::move(answers[i]));
     }
   }
-  group_.At(before);
+  group_.SetActivity(before);
 }
 
-void GroupSum::GiveTo(int rank, std::span<const std::string_view> pieces) {
+void GroupCollective::GiveTo(int rank, std::span<const std::string_view> pieces) {
   group_.Send(rank, Channel::kExchanges, pieces);
 }
 
-std::string GroupSum::TakeFrom(int rank) {
-  const Activity before = group_.At(Activity::kSum);
+std::string GroupCollective::TakeFrom(int rank) {
+  const Activity before = group_.SetActivity(Activity::kSum);
   std::string message = std::move(group_.ReceiveEach({&rank, 1}, Channel::kExchanges).front());
-  group_.At(before);
+  group_.SetActivity(before);
   return message;
 }
 
-bool GroupSum::IsThereOfAll() {
+bool GroupCollective::IsThereOfAll() {
   return std::all_of(others_.begin(), others_.end(),
-                     [this](int other) { return group_.IsThere(other, Channel::kExchanges); });
+                     [this](int other) { return group_.HasMessage(other, Channel::kExchanges); });
 }
 
-std::vector<std::string> GroupSum::TakeAll() {
-  const Activity before = group_.At(Activity::kSum);
+std::vector<std::string> GroupCollective::TakeAll() {
+  const Activity before = group_.SetActivity(Activity::kSum);
   std::vector<std::string> all = FromOthers(Channel::kExchanges);
-  group_.At(before);
+  group_.SetActivity(before);
   return all;
 }
 
-std::vector<std::string> GroupSum::Gather(std::string_view given) {
+std::vector<std::string> GroupCollective::Gather(std::string_view given) {
   if (!is_chief()) {
     group_.Send(0, Channel::kData, given);
     return {};

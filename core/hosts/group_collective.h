@@ -34,11 +34,11 @@ struct SumRun {
   int64_t elements = 0;
 };
 
-class GroupSum final : public Collective {
+class GroupCollective final : public Collective {
  public:
   // Throws kUsage if `replicas` is not a multiple of the number of processes. `group` outlives this
   // object.
-  GroupSum(Group& group, int replicas);
+  GroupCollective(Group& group, int replicas);
 
   [[nodiscard]] ReplicaRange share() const override { return share_; }
   [[nodiscard]] const std::vector<ReplicaRange>& parts() const override { return parts_; }
