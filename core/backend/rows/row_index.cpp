@@ -58,14 +58,16 @@ size_t RowIndex::SlotOf(int64_t row) const {
   return FindSlot(row, slots_, [&](uint32_t place) { return KeyAt(place); });
 }
 
-int64_t RowIndex::BytesToAdd() const {
-  const auto slots = static_cast<size_t>(SlotsFor(records_ + 1));
+size_t RowIndex::NextSlots() const { return static_cast<size_t>(SlotsFor(records_ + 1)); }
+
+int64_t RowIndex::BytesToGrow(size_t slots) const {
   const size_t more = slots > slots_.size() ? slots - slots_.size() : 0;
   return static_cast<int64_t>(more * sizeof(uint32_t)) +
          (free_.empty() ? SlabBytes(record_bytes_) : 0);
 }
 
 void RowIndex::GrowTo(size_t slots) {
+  if (free_.empty()) AddSlab();
   if (slots <= slots_.size()) return;
   std::vector<uint32_t> old = std::exchange(slots_, std::vector<uint32_t>(slots, 0));
   for (const uint32_t at : old) {
@@ -86,9 +88,7 @@ void RowIndex::AddSlab() {
   }
 }
 
-float* RowIndex::Add(int64_t row) {
-  GrowTo(static_cast<size_t>(SlotsFor(records_ + 1)));
-  if (free_.empty()) AddSlab();
+float* RowIndex::Insert(int64_t row) {
   const uint32_t place = free_.back();
   free_.pop_back();
   KeyAt(place) = row;

@@ -23,10 +23,18 @@ class RowIndex {
     const uint32_t at = slots_[SlotOf(row)];
     return at == 0 ? nullptr : RecordAt(at - 1);
   }
-  // The bytes that the next Add allocates; 0 most of the time.
-  [[nodiscard]] int64_t BytesToAdd() const;
-  // Adds the record of a row that has none; it has no values yet.
-  [[nodiscard]] float* Add(int64_t row);
+  // Adds the record of a row that has none; it has no values yet. Before it allocates memory, which
+  // is rare, it calls pay(bytes); if that throws, nothing is added.
+  template <class Pay>
+  [[nodiscard]] float* Add(int64_t row, const Pay& pay) {
+    const size_t slots = NextSlots();
+    const bool grows = slots > slots_.size() || free_.empty();
+    if (grows) {
+      pay(BytesToGrow(slots));
+      GrowTo(slots);
+    }
+    return Insert(row);
+  }
   // Removes the record of a row that has one.
   void Remove(int64_t row);
   // Prefetches the slot at which the search for a row begins.
@@ -38,8 +46,14 @@ class RowIndex {
   [[nodiscard]] size_t SlotOf(int64_t row) const;
   [[nodiscard]] float* RecordAt(uint32_t place) const;
   [[nodiscard]] int64_t& KeyAt(uint32_t place) const;
+  // The number of slots that one more record needs.
+  [[nodiscard]] size_t NextSlots() const;
+  // The bytes that GrowTo(slots) allocates.
+  [[nodiscard]] int64_t BytesToGrow(size_t slots) const;
+  // Makes room for one more record.
   void GrowTo(size_t slots);
   void AddSlab();
+  [[nodiscard]] float* Insert(int64_t row);
 
   int64_t record_bytes_ = 0;
   int64_t slab_records_ = 0;                    // a power of two

@@ -99,9 +99,9 @@ float* RowTable::Add(int64_t row) {
     ++written_;
     return array_.Record(place);
   }
-  if (const int64_t bytes = index_.BytesToAdd()) Pay(bytes);
+  float* const record = index_.Add(row, [this](int64_t bytes) { Pay(bytes); });
   ++written_;
-  return index_.Add(row);
+  return record;
 }
 
 void RowTable::Remove(int64_t row) {
