@@ -38,23 +38,21 @@ void VisitWindow(V& v, Layer& layer, int axes, std::string_view strides) {
   }
 }
 
-// The words of a layer that exists for several numbers of axes.
-struct LayerWords {
-  std::string_view type;
-  std::string_view alias;
-  std::string_view summary;
-  std::string_view name;  // help
-};
-
-[[nodiscard]] constexpr LayerWords ConvWords(int axes) {
-  constexpr LayerWords kWords[] = {
-      {"conv1d", "Conv1D", "convolution over the steps of a sequence",
-       "name of the layer and of its variables; default: conv1d, conv1d_1, ..."},
-      {"conv2d", "Conv2D", "convolution of images",
-       "name of the layer and of its variables; default: conv2d, conv2d_1, ..."},
-      {"conv3d", "Conv3D", "convolution over three axes",
-       "name of the layer and of its variables; default: conv3d, conv3d_1, ..."}};
-  return kWords[axes - 1];
+[[nodiscard]] constexpr LayerType ConvTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"conv1d",
+       {"Conv1D"},
+       "name of the layer and of its variables; default: conv1d, conv1d_1, ...",
+       "convolution over the steps of a sequence"},
+      {"conv2d",
+       {"Conv2D"},
+       "name of the layer and of its variables; default: conv2d, conv2d_1, ...",
+       "convolution of images"},
+      {"conv3d",
+       {"Conv3D"},
+       "name of the layer and of its variables; default: conv3d, conv3d_1, ...",
+       "convolution over three axes"}};
+  return kTypes[axes - 1];
 }
 
 // A convolution [batch, ..., channels] -> [batch, ..., filters] over one to three axes (steps;
@@ -63,9 +61,9 @@ struct LayerWords {
 // of one axis: no step depends on later steps.
 template <int axes>
 struct Conv {
-  static constexpr std::string_view kType = ConvWords(axes).type;
-  static constexpr std::string_view kSummary = ConvWords(axes).summary;
-  static constexpr std::string_view kAliases[] = {ConvWords(axes).alias};
+  static constexpr std::string_view kType = ConvTypeOf(axes).type;
+  static constexpr std::string_view kSummary = ConvTypeOf(axes).summary;
+  static constexpr std::string_view kAliases[] = {ConvTypeOf(axes).aliases[0]};
   int64_t filters = 0;
   Sides kernel_size;
   Sides strides = 1;
@@ -94,7 +92,7 @@ struct Conv {
     v("groups", groups, {.help = "number of channel groups, each with filters / groups filters"});
     VisitActivation(v, *this);
     VisitKernelAndBias(v, *this);
-    VisitVariables(v, *this, ConvWords(axes).name);
+    VisitVariables(v, *this, ConvTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -110,14 +108,17 @@ Value Conv<2>::Apply(LayerContext& context, Value x) const;
 template <>
 Value Conv<3>::Apply(LayerContext& context, Value x) const;
 
-[[nodiscard]] constexpr LayerWords DepthwiseWords(int axes) {
-  constexpr LayerWords kWords[] = {
-      {"depthwise_conv1d", "DepthwiseConv1D",
-       "convolution of each channel of a sequence separately",
-       "name of the layer and of its variables; default: depthwise_conv1d, ..."},
-      {"depthwise_conv2d", "DepthwiseConv2D", "convolution of each channel of images separately",
-       "name of the layer and of its variables; default: depthwise_conv2d, ..."}};
-  return kWords[axes - 1];
+[[nodiscard]] constexpr LayerType DepthwiseTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"depthwise_conv1d",
+       {"DepthwiseConv1D"},
+       "name of the layer and of its variables; default: depthwise_conv1d, ...",
+       "convolution of each channel of a sequence separately"},
+      {"depthwise_conv2d",
+       {"DepthwiseConv2D"},
+       "name of the layer and of its variables; default: depthwise_conv2d, ...",
+       "convolution of each channel of images separately"}};
+  return kTypes[axes - 1];
 }
 
 // A convolution of each channel by its own depth_multiplier filters (tf.nn.depthwise_conv2d),
@@ -125,9 +126,9 @@ Value Conv<3>::Apply(LayerContext& context, Value x) const;
 // depth_multiplier], bias [channels * depth_multiplier].
 template <int axes>
 struct DepthwiseConv {
-  static constexpr std::string_view kType = DepthwiseWords(axes).type;
-  static constexpr std::string_view kSummary = DepthwiseWords(axes).summary;
-  static constexpr std::string_view kAliases[] = {DepthwiseWords(axes).alias};
+  static constexpr std::string_view kType = DepthwiseTypeOf(axes).type;
+  static constexpr std::string_view kSummary = DepthwiseTypeOf(axes).summary;
+  static constexpr std::string_view kAliases[] = {DepthwiseTypeOf(axes).aliases[0]};
   Sides kernel_size;
   Sides strides = 1;
   std::string padding = "valid";
@@ -161,7 +162,7 @@ struct DepthwiseConv {
     v("depthwise_constraint", depthwise_constraint,
       {.help = "limit on the depthwise kernel, applied after each update"});
     v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
-    VisitVariables(v, *this, DepthwiseWords(axes).name);
+    VisitVariables(v, *this, DepthwiseTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -174,16 +175,19 @@ Value DepthwiseConv<1>::Apply(LayerContext& context, Value x) const;
 template <>
 Value DepthwiseConv<2>::Apply(LayerContext& context, Value x) const;
 
-[[nodiscard]] constexpr LayerWords SeparableWords(int axes) {
-  constexpr LayerWords kWords[] = {
-      {"separable_conv1d", "SeparableConv1D",
+[[nodiscard]] constexpr LayerType SeparableTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"separable_conv1d",
+       {"SeparableConv1D"},
+       "name of the layer and of its variables; default: separable_conv1d, ...",
        "convolution of each channel of a sequence separately, then a convolution of width 1 over "
-       "the channels",
-       "name of the layer and of its variables; default: separable_conv1d, ..."},
-      {"separable_conv2d", "SeparableConv2D",
-       "convolution of each channel of images separately, then a 1x1 convolution over the channels",
-       "name of the layer and of its variables; default: separable_conv2d, ..."}};
-  return kWords[axes - 1];
+       "the channels"},
+      {"separable_conv2d",
+       {"SeparableConv2D"},
+       "name of the layer and of its variables; default: separable_conv2d, ...",
+       "convolution of each channel of images separately, then a 1x1 convolution over the "
+       "channels"}};
+  return kTypes[axes - 1];
 }
 
 // A depthwise convolution, then one of a single step or pixel that mixes the channels
@@ -191,9 +195,9 @@ Value DepthwiseConv<2>::Apply(LayerContext& context, Value x) const;
 // pointwise_kernel [1 (, 1), channels * depth_multiplier, filters], bias [filters].
 template <int axes>
 struct SeparableConv {
-  static constexpr std::string_view kType = SeparableWords(axes).type;
-  static constexpr std::string_view kSummary = SeparableWords(axes).summary;
-  static constexpr std::string_view kAliases[] = {SeparableWords(axes).alias};
+  static constexpr std::string_view kType = SeparableTypeOf(axes).type;
+  static constexpr std::string_view kSummary = SeparableTypeOf(axes).summary;
+  static constexpr std::string_view kAliases[] = {SeparableTypeOf(axes).aliases[0]};
   int64_t filters = 0;
   Sides kernel_size;
   Sides strides = 1;
@@ -238,7 +242,7 @@ struct SeparableConv {
     v("pointwise_constraint", pointwise_constraint,
       {.help = "limit on the pointwise kernel, applied after each update"});
     v("bias_constraint", bias_constraint, {.help = "limit on the bias, applied after each update"});
-    VisitVariables(v, *this, SeparableWords(axes).name);
+    VisitVariables(v, *this, SeparableTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -258,23 +262,29 @@ Value SeparableConv<2>::Apply(LayerContext& context, Value x) const;
 // output_padding, less twice half the kernel if same. A kernel of dilation_rate d counts as (kernel
 // - 1) * d + 1. As in Keras, strides and dilation exclude each other, and three axes allow no
 // dilation. Variables kernel [..., filters, channels], bias [filters].
-[[nodiscard]] constexpr LayerWords TransposedWords(int axes) {
+[[nodiscard]] constexpr LayerType TransposedTypeOf(int axes) {
   constexpr std::string_view kSummary = "transposed convolution, which enlarges its input";
-  constexpr LayerWords kWords[] = {
-      {"conv1d_transpose", "Conv1DTranspose", kSummary,
-       "name of the layer and of its variables; default: conv1d_transpose, ..."},
-      {"conv2d_transpose", "Conv2DTranspose", kSummary,
-       "name of the layer and of its variables; default: conv2d_transpose, ..."},
-      {"conv3d_transpose", "Conv3DTranspose", kSummary,
-       "name of the layer and of its variables; default: conv3d_transpose, ..."}};
-  return kWords[axes - 1];
+  constexpr LayerType kTypes[] = {
+      {"conv1d_transpose",
+       {"Conv1DTranspose"},
+       "name of the layer and of its variables; default: conv1d_transpose, ...",
+       kSummary},
+      {"conv2d_transpose",
+       {"Conv2DTranspose"},
+       "name of the layer and of its variables; default: conv2d_transpose, ...",
+       kSummary},
+      {"conv3d_transpose",
+       {"Conv3DTranspose"},
+       "name of the layer and of its variables; default: conv3d_transpose, ...",
+       kSummary}};
+  return kTypes[axes - 1];
 }
 
 template <int axes>
 struct TransposedConv {
-  static constexpr std::string_view kType = TransposedWords(axes).type;
-  static constexpr std::string_view kSummary = TransposedWords(axes).summary;
-  static constexpr std::string_view kAliases[] = {TransposedWords(axes).alias};
+  static constexpr std::string_view kType = TransposedTypeOf(axes).type;
+  static constexpr std::string_view kSummary = TransposedTypeOf(axes).summary;
+  static constexpr std::string_view kAliases[] = {TransposedTypeOf(axes).aliases[0]};
   int64_t filters = 0;
   Sides kernel_size;
   Sides strides = 1;
@@ -309,7 +319,7 @@ struct TransposedConv {
     if constexpr (axes < 3) v("dilation_rate", dilation_rate, {.help = sides});
     VisitActivation(v, *this);
     VisitKernelAndBias(v, *this);
-    VisitVariables(v, *this, TransposedWords(axes).name);
+    VisitVariables(v, *this, TransposedTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

@@ -1,6 +1,7 @@
 #pragma once
 // The common part of layers: where they build, and how they name and create their variables.
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -44,6 +45,15 @@ void VisitKernelAndBias(V& v, Layer& layer) {
   v("bias_constraint", layer.bias_constraint,
     {.help = "limit on the bias, applied after each update"});
 }
+
+// The type of a layer that exists in several variants (numbers of axes, kinds): its names in a job,
+// and its help.
+struct LayerType {
+  std::string_view type;
+  std::array<std::string_view, 2> aliases;  // Keras' names; the second is "" if there is only one
+  std::string_view name;                    // help of the key `name`
+  std::string_view summary = "";            // "": equal for all variants
+};
 
 // The tensors that a layer takes, each named after an input or an earlier layer: one name, several
 // in the layer's order, or a map by the layer's argument names (network.h). "" means the output of

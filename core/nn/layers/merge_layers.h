@@ -14,27 +14,32 @@ namespace tpuest::nn {
 
 enum class MergeKind { kAdd, kSubtract, kMultiply, kAverage, kMaximum, kMinimum };
 
-struct MergeWords {
-  std::string_view type;
-  std::string_view alias;
-  std::string_view name;  // help
-  std::string_view summary;
-};
-[[nodiscard]] constexpr MergeWords MergeWordsOf(MergeKind kind) {
-  constexpr MergeWords kWords[] = {
-      {"add", "Add", "name of the layer; default: add, add_1, ...",
-       "the sum of inputs, element by element"},
-      {"subtract", "Subtract", "name of the layer; default: subtract, subtract_1, ...",
-       "the difference of two inputs, element by element"},
-      {"multiply", "Multiply", "name of the layer; default: multiply, multiply_1, ...",
-       "the product of inputs, element by element"},
-      {"average", "Average", "name of the layer; default: average, average_1, ...",
-       "the mean of inputs, element by element"},
-      {"maximum", "Maximum", "name of the layer; default: maximum, maximum_1, ...",
-       "the largest of inputs, element by element"},
-      {"minimum", "Minimum", "name of the layer; default: minimum, minimum_1, ...",
-       "the smallest of inputs, element by element"}};
-  return kWords[static_cast<int>(kind)];
+[[nodiscard]] constexpr LayerType MergeTypeOf(MergeKind kind) {
+  constexpr LayerType kTypes[] = {{"add",
+                                   {"Add"},
+                                   "name of the layer; default: add, add_1, ...",
+                                   "the sum of inputs, element by element"},
+                                  {"subtract",
+                                   {"Subtract"},
+                                   "name of the layer; default: subtract, subtract_1, ...",
+                                   "the difference of two inputs, element by element"},
+                                  {"multiply",
+                                   {"Multiply"},
+                                   "name of the layer; default: multiply, multiply_1, ...",
+                                   "the product of inputs, element by element"},
+                                  {"average",
+                                   {"Average"},
+                                   "name of the layer; default: average, average_1, ...",
+                                   "the mean of inputs, element by element"},
+                                  {"maximum",
+                                   {"Maximum"},
+                                   "name of the layer; default: maximum, maximum_1, ...",
+                                   "the largest of inputs, element by element"},
+                                  {"minimum",
+                                   {"Minimum"},
+                                   "name of the layer; default: minimum, minimum_1, ...",
+                                   "the smallest of inputs, element by element"}};
+  return kTypes[static_cast<int>(kind)];
 }
 
 // The sum, difference, product, mean, maximum or minimum, element by element, from left to right.
@@ -42,16 +47,16 @@ struct MergeWords {
 // Subtract takes two inputs, all others two or more.
 template <MergeKind kind>
 struct MergeLayer {
-  static constexpr std::string_view kType = MergeWordsOf(kind).type;
-  static constexpr std::string_view kSummary = MergeWordsOf(kind).summary;
-  static constexpr std::string_view kAliases[] = {MergeWordsOf(kind).alias};
+  static constexpr std::string_view kType = MergeTypeOf(kind).type;
+  static constexpr std::string_view kSummary = MergeTypeOf(kind).summary;
+  static constexpr std::string_view kAliases[] = {MergeTypeOf(kind).aliases[0]};
   std::string name;
   LayerInputs inputs;
   Place place;
 
   template <class V>
   void Visit(V& v) {
-    VisitName(v, *this, MergeWordsOf(kind).name);
+    VisitName(v, *this, MergeTypeOf(kind).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, const std::vector<Value>& xs) const;

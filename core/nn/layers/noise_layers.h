@@ -45,28 +45,26 @@ struct Dropout {
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
 };
 
-struct SpatialWords {
-  std::string_view type;
-  std::string_view alias;
-  std::string_view name;  // help
-};
-[[nodiscard]] constexpr SpatialWords SpatialWordsOf(int axes) {
-  constexpr SpatialWords kWords[] = {
-      {"spatial_dropout1d", "SpatialDropout1D",
+[[nodiscard]] constexpr LayerType SpatialTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"spatial_dropout1d",
+       {"SpatialDropout1D"},
        "name of the layer, which also seeds its random numbers; default: spatial_dropout1d, ..."},
-      {"spatial_dropout2d", "SpatialDropout2D",
+      {"spatial_dropout2d",
+       {"SpatialDropout2D"},
        "name of the layer, which also seeds its random numbers; default: spatial_dropout2d, ..."},
-      {"spatial_dropout3d", "SpatialDropout3D",
+      {"spatial_dropout3d",
+       {"SpatialDropout3D"},
        "name of the layer, which also seeds its random numbers; default: spatial_dropout3d, ..."}};
-  return kWords[axes - 1];
+  return kTypes[axes - 1];
 }
 
 // Drops whole channels of [batch, ..., channels], which has 1, 2 or 3 axes in between.
 template <int axes>
 struct SpatialDropout {
-  static constexpr std::string_view kType = SpatialWordsOf(axes).type;
+  static constexpr std::string_view kType = SpatialTypeOf(axes).type;
   static constexpr std::string_view kSummary = "sets random channels to 0 in training";
-  static constexpr std::string_view kAliases[] = {SpatialWordsOf(axes).alias};
+  static constexpr std::string_view kAliases[] = {SpatialTypeOf(axes).aliases[0]};
   double rate = 0.5;
   Seed seed;
   std::string name;
@@ -77,7 +75,7 @@ struct SpatialDropout {
   void Visit(V& v) {
     v("rate", rate, {.help = "fraction of channels to drop, below 1"});
     VisitSeed(v, *this);
-    VisitName(v, *this, SpatialWordsOf(axes).name);
+    VisitName(v, *this, SpatialTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

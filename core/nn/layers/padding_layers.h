@@ -16,31 +16,26 @@ namespace tpuest::nn {
 // For one axis, a list of two is its [before, after].
 using Margins = std::variant<int64_t, std::vector<int64_t>, std::vector<std::vector<int64_t>>>;
 
-struct ResizeWords {
-  std::string_view type;
-  std::string_view alias;
-  std::string_view name;  // help
-};
-[[nodiscard]] constexpr ResizeWords PaddingWordsOf(int axes) {
-  constexpr ResizeWords kWords[] = {
-      {"zero_padding1d", "ZeroPadding1D", "name of the layer; default: zero_padding1d, ..."},
-      {"zero_padding2d", "ZeroPadding2D", "name of the layer; default: zero_padding2d, ..."},
-      {"zero_padding3d", "ZeroPadding3D", "name of the layer; default: zero_padding3d, ..."}};
-  return kWords[axes - 1];
+[[nodiscard]] constexpr LayerType PaddingTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"zero_padding1d", {"ZeroPadding1D"}, "name of the layer; default: zero_padding1d, ..."},
+      {"zero_padding2d", {"ZeroPadding2D"}, "name of the layer; default: zero_padding2d, ..."},
+      {"zero_padding3d", {"ZeroPadding3D"}, "name of the layer; default: zero_padding3d, ..."}};
+  return kTypes[axes - 1];
 }
-[[nodiscard]] constexpr ResizeWords CroppingWordsOf(int axes) {
-  constexpr ResizeWords kWords[] = {
-      {"cropping1d", "Cropping1D", "name of the layer; default: cropping1d, ..."},
-      {"cropping2d", "Cropping2D", "name of the layer; default: cropping2d, ..."},
-      {"cropping3d", "Cropping3D", "name of the layer; default: cropping3d, ..."}};
-  return kWords[axes - 1];
+[[nodiscard]] constexpr LayerType CroppingTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"cropping1d", {"Cropping1D"}, "name of the layer; default: cropping1d, ..."},
+      {"cropping2d", {"Cropping2D"}, "name of the layer; default: cropping2d, ..."},
+      {"cropping3d", {"Cropping3D"}, "name of the layer; default: cropping3d, ..."}};
+  return kTypes[axes - 1];
 }
-[[nodiscard]] constexpr ResizeWords UpSamplingWordsOf(int axes) {
-  constexpr ResizeWords kWords[] = {
-      {"up_sampling1d", "UpSampling1D", "name of the layer; default: up_sampling1d, ..."},
-      {"up_sampling2d", "UpSampling2D", "name of the layer; default: up_sampling2d, ..."},
-      {"up_sampling3d", "UpSampling3D", "name of the layer; default: up_sampling3d, ..."}};
-  return kWords[axes - 1];
+[[nodiscard]] constexpr LayerType UpSamplingTypeOf(int axes) {
+  constexpr LayerType kTypes[] = {
+      {"up_sampling1d", {"UpSampling1D"}, "name of the layer; default: up_sampling1d, ..."},
+      {"up_sampling2d", {"UpSampling2D"}, "name of the layer; default: up_sampling2d, ..."},
+      {"up_sampling3d", {"UpSampling3D"}, "name of the layer; default: up_sampling3d, ..."}};
+  return kTypes[axes - 1];
 }
 
 inline constexpr std::string_view kMarginsHelp =
@@ -49,9 +44,9 @@ inline constexpr std::string_view kMarginsHelp =
 // Puts zeros around x.
 template <int axes>
 struct ZeroPadding {
-  static constexpr std::string_view kType = PaddingWordsOf(axes).type;
+  static constexpr std::string_view kType = PaddingTypeOf(axes).type;
   static constexpr std::string_view kSummary = "adds zeros around the rows and columns";
-  static constexpr std::string_view kAliases[] = {PaddingWordsOf(axes).alias};
+  static constexpr std::string_view kAliases[] = {PaddingTypeOf(axes).aliases[0]};
   Margins padding = int64_t{1};
   std::string name;
   LayerInputs inputs;
@@ -60,7 +55,7 @@ struct ZeroPadding {
   template <class V>
   void Visit(V& v) {
     v("padding", padding, {.help = kMarginsHelp});
-    VisitName(v, *this, PaddingWordsOf(axes).name);
+    VisitName(v, *this, PaddingTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -72,9 +67,9 @@ using ZeroPadding3D = ZeroPadding<3>;
 // Removes rows and columns of x at its borders.
 template <int axes>
 struct Cropping {
-  static constexpr std::string_view kType = CroppingWordsOf(axes).type;
+  static constexpr std::string_view kType = CroppingTypeOf(axes).type;
   static constexpr std::string_view kSummary = "cuts rows and columns off the sides";
-  static constexpr std::string_view kAliases[] = {CroppingWordsOf(axes).alias};
+  static constexpr std::string_view kAliases[] = {CroppingTypeOf(axes).aliases[0]};
   Margins cropping = int64_t{axes == 2 ? 0 : 1};
   std::string name;
   LayerInputs inputs;
@@ -83,7 +78,7 @@ struct Cropping {
   template <class V>
   void Visit(V& v) {
     v("cropping", cropping, {.help = kMarginsHelp});
-    VisitName(v, *this, CroppingWordsOf(axes).name);
+    VisitName(v, *this, CroppingTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -95,9 +90,9 @@ using Cropping3D = Cropping<3>;
 // Repeats each row and column `size` times; images may be interpolated instead.
 template <int axes>
 struct UpSampling {
-  static constexpr std::string_view kType = UpSamplingWordsOf(axes).type;
+  static constexpr std::string_view kType = UpSamplingTypeOf(axes).type;
   static constexpr std::string_view kSummary = "repeats each row and column, or enlarges an image";
-  static constexpr std::string_view kAliases[] = {UpSamplingWordsOf(axes).alias};
+  static constexpr std::string_view kAliases[] = {UpSamplingTypeOf(axes).aliases[0]};
   std::variant<int64_t, std::vector<int64_t>> size = int64_t{2};
   std::string interpolation = "nearest";  // for two axes
   std::string name;
@@ -113,7 +108,7 @@ struct UpSampling {
          .values = {"nearest", "bilinear", "bicubic", "area", "lanczos3", "lanczos5", "gaussian",
                     "mitchellcubic"}});
     }
-    VisitName(v, *this, UpSamplingWordsOf(axes).name);
+    VisitName(v, *this, UpSamplingTypeOf(axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;

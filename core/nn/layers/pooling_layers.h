@@ -13,13 +13,8 @@ namespace tpuest::nn {
 
 enum class PoolKind { kMax, kAverage };
 
-struct PoolWords {
-  std::string_view type;
-  std::array<std::string_view, 2> aliases;
-  std::string_view name;  // help
-};
-[[nodiscard]] constexpr PoolWords WindowWordsOf(PoolKind kind, int axes) {
-  constexpr PoolWords kWords[][2] = {
+[[nodiscard]] constexpr LayerType WindowTypeOf(PoolKind kind, int axes) {
+  constexpr LayerType kTypes[][2] = {
       {{"max_pooling1d",
         {"MaxPooling1D", "MaxPool1D"},
         "name of the layer; default: max_pooling1d, max_pooling1d_1, ..."},
@@ -38,10 +33,10 @@ struct PoolWords {
        {"average_pooling3d",
         {"AveragePooling3D", "AvgPool3D"},
         "name of the layer; default: average_pooling3d, ..."}}};
-  return kWords[axes - 1][static_cast<int>(kind)];
+  return kTypes[axes - 1][static_cast<int>(kind)];
 }
-[[nodiscard]] constexpr PoolWords GlobalWordsOf(PoolKind kind, int axes) {
-  constexpr PoolWords kWords[][2] = {
+[[nodiscard]] constexpr LayerType GlobalTypeOf(PoolKind kind, int axes) {
+  constexpr LayerType kTypes[][2] = {
       {{"global_max_pooling1d",
         {"GlobalMaxPooling1D", "GlobalMaxPool1D"},
         "name of the layer; default: global_max_pooling1d, ..."},
@@ -60,17 +55,17 @@ struct PoolWords {
        {"global_average_pooling3d",
         {"GlobalAveragePooling3D", "GlobalAvgPool3D"},
         "name of the layer; default: global_average_pooling3d, ..."}}};
-  return kWords[axes - 1][static_cast<int>(kind)];
+  return kTypes[axes - 1][static_cast<int>(kind)];
 }
 
 // The maximum or the mean of each window; padding does not count in the mean.
 template <PoolKind kind, int axes>
 struct Pooling {
-  static constexpr std::string_view kType = WindowWordsOf(kind, axes).type;
+  static constexpr std::string_view kType = WindowTypeOf(kind, axes).type;
   static constexpr std::string_view kSummary =
       kind == PoolKind::kMax ? std::string_view("largest value of each window")
                              : "mean of each window";
-  static constexpr std::array<std::string_view, 2> kAliases = WindowWordsOf(kind, axes).aliases;
+  static constexpr std::array<std::string_view, 2> kAliases = WindowTypeOf(kind, axes).aliases;
   Sides pool_size = 2;
   std::optional<Sides> strides;
   std::string padding = "valid";
@@ -88,7 +83,7 @@ struct Pooling {
     v("padding", padding,
       {.help = "`same` pads the edges; `valid` uses whole windows only",
        .values = {"valid", "same", "VALID", "SAME"}});
-    VisitName(v, *this, WindowWordsOf(kind, axes).name);
+    VisitName(v, *this, WindowTypeOf(kind, axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
@@ -104,11 +99,11 @@ using AveragePooling3D = Pooling<PoolKind::kAverage, 3>;
 // [batch, channels], or with axes of size 1 in between.
 template <PoolKind kind, int axes>
 struct GlobalPooling {
-  static constexpr std::string_view kType = GlobalWordsOf(kind, axes).type;
+  static constexpr std::string_view kType = GlobalTypeOf(kind, axes).type;
   static constexpr std::string_view kSummary =
       kind == PoolKind::kMax ? std::string_view("largest value of each channel")
                              : "mean of each channel";
-  static constexpr std::array<std::string_view, 2> kAliases = GlobalWordsOf(kind, axes).aliases;
+  static constexpr std::array<std::string_view, 2> kAliases = GlobalTypeOf(kind, axes).aliases;
   bool keepdims = false;
   std::string name;
   LayerInputs inputs;
@@ -117,7 +112,7 @@ struct GlobalPooling {
   template <class V>
   void Visit(V& v) {
     v("keepdims", keepdims, {.help = "keep the pooled axes with size 1"});
-    VisitName(v, *this, GlobalWordsOf(kind, axes).name);
+    VisitName(v, *this, GlobalTypeOf(kind, axes).name);
   }
 
   [[nodiscard]] Value Apply(LayerContext& context, Value x) const;
