@@ -38,7 +38,8 @@ std::vector<OpFamily> AllOps() {
       LookupOps(),     BucketOps(),       CrossOps(),          SparseOps(),        UniqueOps(),
       ImageOps(),      DecodeImageOps(),  FusedBatchNormOps(), TextOps(),          RegexOps(),
       ReplicaRowOps(), SortedSearchOps(), SparseTensorOps(),   SortedSegmentOps(), GatherNdOps(),
-      WhereOps(),      StitchOps(),       CumsumOps()};
+      WhereOps(),      StitchOps(),       CumsumOps(),         ReverseOps(),       BandOps(),
+      SplitOps(),      EinsumOps()};
 }
 
 }  // namespace tpuest::ops

@@ -45,6 +45,9 @@ Value Pack(std::vector<Value> values, int axis = 0, std::string_view name = "");
 // Returns the slices along an axis of known size (tf.unstack).
 std::vector<Value> Unpack(Value x, int axis = 0, std::string_view name = "");
 
+// Returns `parts` equal parts of x along an axis (tf.split).
+std::vector<Value> EqualParts(Value x, int parts, int axis, std::string_view name = "");
+
 // Python's x[begin:end:stride, ...]; bit i of a mask applies to position i.
 struct StridedSliceOptions {
   std::vector<int64_t> begin;
@@ -65,6 +68,16 @@ Value Pad(Value x, const std::vector<std::pair<int64_t, int64_t>>& paddings,
           std::string_view name = "");
 // y.shape[i] = x.shape[perm[i]].
 Value Transpose(Value x, const std::vector<int64_t>& perm, std::string_view name = "");
+// x with these axes turned around.
+Value ReverseV2(Value x, const std::vector<int64_t>& axes, std::string_view name = "");
+// x with the first lengths[b] elements along seq_axis of each row b of batch_axis turned around.
+// lengths: int32 or int64 [x.shape[batch_axis]]; one outside of the axis is an Error kData.
+Value ReverseSequence(Value x, Value lengths, int seq_axis, int batch_axis = 0,
+                      std::string_view name = "");
+// The matrices x [..., rows, columns] with zeros but on the diagonal, `lower` diagonals below it
+// and `upper` above it; a negative number keeps all. A number above the matrix's size is an Error
+// kData.
+Value MatrixBandPart(Value x, int64_t lower, int64_t upper, std::string_view name = "");
 Value Tile(Value x, const std::vector<int64_t>& multiples, std::string_view name = "");
 Value BroadcastTo(Value x, Value shape, std::string_view name = "");
 Value BroadcastTo(Value x, const Shape& shape, std::string_view name = "");
@@ -129,6 +142,9 @@ OpFamily SourceOps();    // Const, Placeholder, Fill, ZerosLike, OnesLike, Range
 OpFamily IdentityOps();  // Identity, StopGradient, PreventGradient, NoOp
 OpFamily ShapeOps();     // Reshape, Shape, Size, Rank, ExpandDims, Squeeze, BroadcastArgs
 OpFamily JoinOps();      // ConcatV2, Pack, Unpack
+OpFamily SplitOps();     // Split, SplitV
+OpFamily ReverseOps();   // ReverseV2, ReverseSequence
+OpFamily BandOps();      // MatrixBandPart
 OpFamily SliceOps();     // StridedSlice, StridedSliceGrad, Slice, Pad
 OpFamily LayoutOps();    // Transpose, Tile, BroadcastTo
 OpFamily GatherOps();    // GatherV2, OneHot

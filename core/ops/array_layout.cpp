@@ -29,17 +29,6 @@ Value BroadcastTo(Value x, const Shape& shape, std::string_view name) {
 
 namespace {
 
-std::vector<int64_t> NeedConstant(const Node& node, int input) {
-  const Tensor value = ConstantValue(node.input(input));
-  if (!value.valid()) {
-    throw Error(Code::kUsage,
-                fmt::format("{} '{}': input {} must be known from constants and shapes",
-                            node.type(), node.name(), input))
-        .At(node.origin());
-  }
-  return IntsOf(value);
-}
-
 bool FirstNumberIs(const RowContext& context, int input, int64_t number) {
   const Tensor value = ConstantValue(context.node().input(input));
   return value.valid() && value.elements() > 0 && IntsOf(value)[0] == number;

@@ -2,6 +2,7 @@
 // Matrix products.
 
 #include <string_view>
+#include <vector>
 
 #include "core/graph/graph.h"
 
@@ -20,7 +21,14 @@ Value MatMul(Value a, Value b, const MatMulOptions& options = {}, std::string_vi
 Value BatchMatMulV2(Value x, Value y, const MatMulOptions& options = {},
                     std::string_view name = "");
 
+// The sum of products that an equation names: "abc,cd->abd". One or two inputs; "..." stands for
+// axes that broadcast. An input may name a label twice, which takes its diagonal; it then has no
+// gradient.
+Value Einsum(const std::vector<Value>& inputs, std::string_view equation,
+             std::string_view name = "");
+
 OpFamily MatMulOps();
 OpFamily BatchMatMulOps();
+OpFamily EinsumOps();
 
 }  // namespace tpuest::ops

@@ -84,6 +84,17 @@ void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const c
   }
 }
 
+std::vector<int64_t> NeedConstant(const Node& node, int input) {
+  const Tensor value = ConstantValue(node.input(input));
+  if (!value.valid()) {
+    throw Error(Code::kUsage,
+                fmt::format("{} '{}': input {} must be known from constants and shapes",
+                            node.type(), node.name(), input))
+        .At(node.origin());
+  }
+  return IntsOf(value);
+}
+
 int64_t OneNumber(const ShapeContext& context, const Tensor& value, const char* what) {
   if (value.elements() != 1) {
     context.Fail(fmt::format("{} must be one number, found {}", what, value.shape().Text()));

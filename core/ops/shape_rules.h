@@ -40,6 +40,9 @@ void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const c
 [[nodiscard]] int64_t OneNumber(const ShapeContext& context, const Tensor& value, const char* what);
 // The integers of a constant tensor.
 [[nodiscard]] std::vector<int64_t> IntsOf(const Tensor& tensor);
+// Returns the integers of an input. Throws Error kUsage with the node's place if they are not known
+// from constants and shapes.
+[[nodiscard]] std::vector<int64_t> NeedConstant(const Node& node, int input);
 // Returns the shape that a value holds, as far as it is known while the graph is built: through
 // constants, Shape, Pack, ConcatV2, StridedSlice and Cast. Anything else is unknown; the rank is
 // unknown if the length is unknown.

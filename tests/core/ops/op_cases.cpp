@@ -28,7 +28,7 @@ std::vector<OpCase> AllOpCases() {
        {UnaryCases,     BinaryCases,     ArrayCases,    SliceCases,    GatherCases, ReductionCases,
         RandomCases,    StateCases,      TrainingCases, AdaptiveCases, StringCases, ParsingCases,
         TableCases,     ActivationCases, SoftmaxCases,  MatMulCases,   ConvCases,   PoolCases,
-        BatchNormCases, ImageCases,      SparseCases}) {
+        BatchNormCases, ImageCases,      SparseCases,   SequenceCases}) {
     for (OpCase& op_case : cases()) all.push_back(std::move(op_case));
   }
   return all;

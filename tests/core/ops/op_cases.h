@@ -58,6 +58,7 @@ struct OpCase {
 [[nodiscard]] std::vector<OpCase> SliceCases();
 [[nodiscard]] std::vector<OpCase> GatherCases();
 [[nodiscard]] std::vector<OpCase> SparseCases();
+[[nodiscard]] std::vector<OpCase> SequenceCases();
 [[nodiscard]] std::vector<OpCase> ReductionCases();
 [[nodiscard]] std::vector<OpCase> RandomCases();
 [[nodiscard]] std::vector<OpCase> StateCases();
