@@ -17,7 +17,7 @@
 
 namespace tpuest {
 
-// Takes the next bytes of a tensor's values.
+// Consumes the next bytes of a tensor's values.
 using TakeBytesFn = std::function<void(std::string_view bytes)>;
 
 // A tensor that is never complete in memory.
@@ -48,8 +48,9 @@ struct ShardPlan {
   std::vector<const NamedTensor*> tensors;
 };
 
-// Lets other processes write some of these shards. Returns, by index of the shards that they have
-// written completely and with the same bytes, the stored values of their tensors.
+// Lets other processes write some of these shards. Returns the stored values of all tensors in each
+// shard that another process has written completely and with the same bytes; the key is the index
+// of the shard.
 using WriteElsewhereFn =
     std::function<std::map<size_t, std::vector<StoredValues>>(std::span<const ShardPlan> shards)>;
 
@@ -59,10 +60,10 @@ struct BundleOptions {
   WriteElsewhereFn elsewhere = nullptr;  // empty: this process writes all shards
 };
 
-// Writes data shards and then the index, each under a temporary name until it is complete and, if
-// `fsync`, on disk: a reader that finds an index may trust the shards. The number of shards depends
-// on the sizes of the tensors. The bytes are TensorFlow's for the same tensors, whose order here
-// does not matter. Names are unique and not empty.
+// Writes the data shards and then the index, each under a temporary name until it is complete and,
+// if `fsync`, on disk. So if the index exists, the shards are complete. The number of shards
+// depends on the sizes of the tensors. The bytes are those that TensorFlow writes for the same
+// tensors; the order of `tensors` does not matter. Names are unique and not empty.
 void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors,
                  const BundleOptions& options = {});
 
@@ -85,21 +86,23 @@ class BundleReader {
   BundleReader& operator=(BundleReader&&) noexcept;
 
   [[nodiscard]] const std::string& prefix() const;
-  // nullptr: entries are read as they are in the files.
+  // nullptr if entries are read as the files store them.
   [[nodiscard]] const Increment* increment() const;
-  // Every tensor's name, sorted; one that is stored in slices appears once. A slot in parts
-  // (slice_key.h) appears under the name of part 0, and reads whole under that of any part.
+  // Every tensor's name, sorted; a tensor that is stored in slices appears once. A slot that is
+  // stored in parts (slice_key.h) appears under the name of part 0; reading any part's name returns
+  // the whole slot.
   [[nodiscard]] const std::vector<std::string>& Names() const;
   [[nodiscard]] bool Has(std::string_view name) const;
-  // Errors about a missing tensor name the nearest one. A dtype that tpuest lacks is kInvalid.
+  // An error about a missing tensor suggests the most similar name. A dtype that tpuest lacks is
+  // kInvalid.
   [[nodiscard]] DType DTypeOf(std::string_view name) const;
   [[nodiscard]] Shape ShapeOf(std::string_view name) const;
-  // The number of slices of a tensor that is stored in slices of rows; otherwise 1.
+  // The number of slices of rows in which a tensor is stored; 1 if it is stored whole.
   [[nodiscard]] int RowSlicesOf(std::string_view name) const;
   // CRC-32C of the values, from the index. For a tensor that is stored in slices, the checksum of
-  // the whole tensor, because those of the slices depend on how it was cut.
+  // the whole tensor, because checksums of slices depend on where the tensor was sliced.
   [[nodiscard]] uint32_t ChecksumOf(std::string_view name) const;
-  // The values, their checksum verified, slices joined.
+  // Returns the values, with slices joined, after verifying their checksum.
   [[nodiscard]] Tensor Read(std::string_view name) const;
   // Passes the values of a numeric tensor to `take` in pieces of whole elements; throws after the
   // last piece if the checksum differs. Joins slices first.

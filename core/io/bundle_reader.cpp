@@ -35,19 +35,21 @@ std::string ReadIndex(const std::string& prefix) {
   try {
     return ReadFile(path);
   } catch (const Error& error) {
-    // What the machine did is not the checkpoint's fault: an older one would not be read either.
+    // Not a fault of the checkpoint, such as a failed read: an older checkpoint could not be read
+    // either.
     if (error.code() != Code::kData) throw;
     Refuse(error.message());
   }
 }
 
-// A dtype that a host tensor can have, or kInvalid.
+// Returns the dtype if a host tensor can have it, otherwise kInvalid.
 DType HeldDType(int number) {
   const auto dtype = static_cast<DType>(number);
   return dtype == DType::kString || SizeOf(dtype) > 0 ? dtype : DType::kInvalid;
 }
 
-// Elements of a shape from a file; nullopt if a dimension is negative or they cannot be counted.
+// Returns the number of elements of a shape from a file; nullopt if a dimension is negative or the
+// number overflows.
 std::optional<uint64_t> CountElements(const Shape& shape) {
   if (!shape.fully_known()) return std::nullopt;
   uint64_t n = 1;
@@ -58,7 +60,7 @@ std::optional<uint64_t> CountElements(const Shape& shape) {
   return n;
 }
 
-// Refuses a tensor; `of` says which one it is and begins the message.
+// Throws the errors of a tensor; `of` names the tensor at the start of each message.
 struct Refusal {
   std::string of;
   [[noreturn]] void operator()(std::string_view how) const { Refuse(of + std::string(how)); }
@@ -70,7 +72,7 @@ void CheckCrc(uint32_t crc, const pb::BundleEntryProto& entry, const std::string
   Refuse(fmt::format("{} is damaged (crc {:08x}, stored {:08x})", what, crc, stored));
 }
 
-// The place of a slice in its tensor.
+// The position of a slice in its tensor.
 struct Slice {
   std::vector<SliceExtent> key;  // whole dimensions as {0, -1}
   Shape shape;
@@ -96,7 +98,7 @@ Slice PlaceOf(const pb::TensorSliceProto& proto, const Shape& whole, const Refus
   return slice;
 }
 
-// Copies a slice, which begins at `starts`, into its place in the whole tensor.
+// Copies a slice, which begins at `starts`, to its position in the whole tensor.
 void CopySlice(const Tensor& slice, const std::vector<SliceExtent>& extents, Tensor& whole) {
   const int rank = whole.shape().rank();
   if (slice.elements() == 0) return;
@@ -110,7 +112,8 @@ void CopySlice(const Tensor& slice, const std::vector<SliceExtent>& extents, Ten
   const auto* in = static_cast<const char*>(slice.raw());
   auto* const out = static_cast<char*>(whole.raw());
   for (size_t r = 0; r < rows; ++r, in += row * width) {
-    // Row r of the slice, counted along all axes but the last, as an offset in the whole.
+    // The offset, in the whole tensor, of row r of the slice; rows count over all axes but the
+    // last.
     size_t offset = static_cast<size_t>(extents.back().start);
     size_t stride = static_cast<size_t>(whole.shape().dim(-1));
     size_t left = r;
@@ -135,13 +138,13 @@ struct BundleReader::State {
   std::mutex mutex;  // guards shards
   std::map<int, std::unique_ptr<DataShard>> shards;
   std::unique_ptr<const Increment> increment;
-  // The entries that together hold a slot in parts (slice_key.h), by the name of each of them.
+  // The entries of each slot that is stored in parts (slice_key.h), by the name of every part.
   std::map<std::string, std::vector<std::string>, std::less<>> parts;
 
   void CheckHeader() const;
   void JoinParts();
   void ReadThroughBase();
-  // The increment, where it has the entry.
+  // The increment if it has the entry, otherwise nullptr.
   [[nodiscard]] const Increment* IncrementWith(std::string_view name) const {
     return increment != nullptr && increment->Has(name) ? increment.get() : nullptr;
   }
@@ -149,7 +152,8 @@ struct BundleReader::State {
   [[nodiscard]] const TableEntry* Find(std::string_view key) const;
   [[nodiscard]] pb::BundleEntryProto Entry(std::string_view name) const;
   [[nodiscard]] pb::BundleEntryProto Parse(const TableEntry& entry, std::string_view name) const;
-  // The place of an entry's values, which the shard has; `what` names it in messages.
+  // The position of an entry's values, which lie within the shard; `what` names the entry in
+  // messages.
   struct Stored {
     const DataShard& shard;
     std::string what;
@@ -164,7 +168,8 @@ struct BundleReader::State {
   [[nodiscard]] Tensor ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
                                    const DataShard& shard, Shape shape, uint64_t elements);
   [[nodiscard]] Tensor ReadSlices(const pb::BundleEntryProto& entry, std::string_view name);
-  // The entries whose slices make up the tensor: its own, or those of all of its parts.
+  // The entries whose slices make up the tensor: the tensor's own entry, or those of all of its
+  // parts.
   [[nodiscard]] std::vector<std::pair<std::string, pb::BundleEntryProto>> SlicedEntries(
       const pb::BundleEntryProto& entry, std::string_view name) const;
 };
@@ -258,7 +263,7 @@ void BundleReader::State::ReadPieces(const pb::BundleEntryProto& entry, std::str
   CheckCrc(crc, entry, at.what);
 }
 
-// The layout is told in bundle_writer.cpp.
+// bundle_writer.cpp describes the layout.
 Tensor BundleReader::State::ReadStrings(const pb::BundleEntryProto& entry, const std::string& what,
                                         const DataShard& shard, Shape shape, uint64_t elements) {
   const auto malformed = [&](std::string_view how) {
@@ -303,7 +308,7 @@ Tensor BundleReader::State::ReadSlices(const pb::BundleEntryProto& entry, std::s
   const std::optional<uint64_t> elements = CountElements(shape);
   if (SizeOf(dtype) == 0) refuse("and its type is not of numbers");
   if (!elements) refuse(fmt::format("and its shape is {}", shape.Text()));
-  // All are read before room is made for the whole, which is then known to be no lie.
+  // Reads all slices before it allocates the whole tensor, so a damaged size cannot exhaust memory.
   std::vector<std::pair<std::vector<SliceExtent>, Tensor>> slices;
   uint64_t covered = 0;
   for (const auto& [holder, sliced] : SlicedEntries(entry, name)) {
@@ -336,7 +341,7 @@ std::vector<std::pair<std::string, pb::BundleEntryProto>> BundleReader::State::S
   return entries;
 }
 
-// The parts of a slot read as one tensor under the name of each; the first part's is listed.
+// Makes every part's name of a slot read the whole slot; Names() lists the first part.
 void BundleReader::State::JoinParts() {
   const auto is_slice_of = [&](const pb::BundleEntryProto& whole, const std::string& name) {
     const pb::BundleEntryProto entry = Entry(name);
@@ -380,7 +385,7 @@ void BundleReader::State::CheckHeader() const {
   }
 }
 
-// Its own entries are hidden, and those of the tables that it has rows of are there.
+// Hides the increment's own entries, and adds those of the tables whose rows it has.
 void BundleReader::State::ReadThroughBase() {
   if (Find(kIncrementBase) == nullptr) return;
   increment = std::make_unique<const Increment>(prefix);

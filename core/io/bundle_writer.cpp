@@ -54,7 +54,7 @@ uint32_t AppendValues(DataShardWriter& shard, const Tensor& tensor) {
   return Crc32c(bytes);
 }
 
-// Bytes of the values; of strings about so many.
+// Bytes of the values; an estimate for strings.
 int64_t BytesOf(const NamedTensor& named) {
   if (named.streamed != nullptr) {
     return named.streamed->shape.elements() * static_cast<int64_t>(SizeOf(named.streamed->dtype));
@@ -67,8 +67,8 @@ int64_t BytesOf(const NamedTensor& named) {
   return bytes;
 }
 
-// The shards, with the tensors in the order of their names: a new one where the one before has no
-// room for the next.
+// Assigns the tensors, ordered by name, to shards; begins a new shard when the next tensor does not
+// fit.
 std::vector<ShardPlan> ShardsOf(const std::string& prefix, const std::vector<NamedTensor>& tensors,
                                 int64_t shard_bytes) {
   std::vector<ShardPlan> shards(1);
@@ -150,7 +150,7 @@ void WriteBundle(const std::string& prefix, std::vector<NamedTensor> tensors,
       offset += stored.bytes;
     }
   }
-  // The index goes last: a reader that finds it may trust the shards that it names.
+  // The index is written last, so the shards of an existing index are complete.
   for (const std::unique_ptr<DataShardWriter>& shard : own) shard->Commit();
   WriteFileAtomically(BundleIndexPath(prefix), index.Finish(), options.fsync);
 }

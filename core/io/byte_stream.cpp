@@ -45,7 +45,7 @@ class FileStream final : public ByteStream {
   int fd_;
 };
 
-// Gives the bytes that were read ahead, then the rest.
+// Returns the bytes that were read ahead, then the rest of the stream.
 class RejoinedStream final : public ByteStream {
  public:
   RejoinedStream(std::string head, std::unique_ptr<ByteStream> rest)
@@ -67,7 +67,7 @@ class Inflater final : public ByteStream {
  public:
   Inflater(std::unique_ptr<ByteStream> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)), input_(new char[kChunk]) {
-    // 15 bits of window, 32: gzip or zlib, whichever the header says.
+    // A window of 15 bits; adding 32 makes zlib detect gzip or zlib from the header.
     Check(inflateInit2(&zlib_, 15 + 32) == Z_OK);
   }
   ~Inflater() override { inflateEnd(&zlib_); }
@@ -87,7 +87,7 @@ class Inflater final : public ByteStream {
   }
 
  private:
-  // Inflates into the output until it or the input is used up.
+  // Inflates into the output until the output is full or the input is used up.
   void Step() {
     if (zlib_.avail_in == 0 && !Refill()) {
       if (!between_members_) {
@@ -119,7 +119,8 @@ class Inflater final : public ByteStream {
 
   std::unique_ptr<ByteStream> source_;
   std::string name_;
-  std::unique_ptr<char[]> input_;  // not filled: what a short stream does not reach costs nothing
+  std::unique_ptr<char[]>
+      input_;  // not initialised: pages that a short stream does not reach cost nothing
   z_stream zlib_{};
   uint64_t consumed_ = 0;         // bytes taken from the source
   bool between_members_ = false;  // nothing is half-inflated

@@ -1,6 +1,6 @@
 #pragma once
-// Bytes that are read once, front to back; compressed ones are inflated on the way. Errors are of
-// Code::kData.
+// Streams of bytes that are read once, from start to end; compressed bytes are inflated while they
+// are read. Errors are of Code::kData.
 
 #include <memory>
 #include <string>
@@ -10,29 +10,31 @@ namespace tpuest {
 
 enum class Compression { kNone, kGzip, kZlib };
 
-// The compression that the first bytes tell: 1f 8b is gzip (RFC 1952); 78 that begins a valid
-// header is zlib (RFC 1950).
+// Detects the compression from the first bytes: 1f 8b is gzip (RFC 1952); 78 at the start of a
+// valid header is zlib (RFC 1950).
 [[nodiscard]] Compression CompressionOf(std::string_view first_bytes);
 
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
-  // Reads up to `size` bytes and says how many; fewer only at the end, 0 behind it.
+  // Reads up to `size` bytes and returns how many it read: fewer than `size` only at the end of the
+  // stream, 0 after it.
   [[nodiscard]] virtual size_t Read(char* into, size_t size) = 0;
 };
 
-// A file, pipe or, as "-", the standard input, as it is.
+// Opens a file, a pipe or, for "-", the standard input, without inflating it.
 [[nodiscard]] std::unique_ptr<ByteStream> OpenRawStream(const std::string& path);
-// Inflates zlib data or any number of gzip members in a row. `name` names the source in errors.
+// Inflates zlib data or a sequence of gzip members. `name` names the source in errors.
 [[nodiscard]] std::unique_ptr<ByteStream> InflateStream(std::unique_ptr<ByteStream> source,
                                                         std::string name);
-// Bytes that were taken off a stream's front, and then the rest of it.
+// Puts bytes that were read from the start of a stream back in front of it.
 [[nodiscard]] std::unique_ptr<ByteStream> Rejoin(std::string head,
                                                  std::unique_ptr<ByteStream> rest);
-// OpenRawStream, inflated if its first bytes say so.
+// Opens a stream as OpenRawStream does, and inflates it if its first bytes are those of gzip or
+// zlib.
 [[nodiscard]] std::unique_ptr<ByteStream> OpenStream(const std::string& path);
 
-// Reads all that is left.
+// Reads the rest of the stream.
 [[nodiscard]] std::string ReadAll(ByteStream& stream);
 
 }  // namespace tpuest

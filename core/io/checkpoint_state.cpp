@@ -84,7 +84,7 @@ std::optional<LatestNamed> ReadLatest(const std::string& folder) {
     if (CheckpointExists(state->model_checkpoint_path)) {
       return LatestNamed{*state, state->model_checkpoint_path};
     }
-    if (CheckpointStateText(folder) != text) continue;  // a trainer has saved a newer one
+    if (CheckpointStateText(folder) != text) continue;  // a trainer has saved a newer checkpoint
     const std::vector<std::string>& all = state->all_model_checkpoint_paths;
     const auto found = std::find_if(all.rbegin(), all.rend(), CheckpointExists);
     if (found != all.rend()) return LatestNamed{*state, *found};

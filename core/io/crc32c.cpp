@@ -52,10 +52,10 @@ uint32_t ExtendByTables(uint32_t state, const char* at, size_t size) {
 
 #if defined(__x86_64__)
 
-// The instruction takes 3 cycles and starts every cycle, so three runs of words are walked at once.
-// A run of k words, followed by n words, counts in the whole as its state times x^(64 n). The
-// carry-less product of two bit-reversed 32-bit values comes out one bit low, and _mm_crc32_u64
-// multiplies by x^32 itself, hence x^(64 n - 33).
+// The instruction takes 3 cycles and starts every cycle, so three runs of words are processed at
+// once. A run of k words that n words follow contributes its state times x^(64 n). The carry-less
+// product of two bit-reversed 32-bit values is shifted by one bit, and _mm_crc32_u64 multiplies by
+// x^32, hence x^(64 n - 33).
 constexpr size_t kMaxRun = 256;
 
 constexpr std::array<uint32_t, 2 * kMaxRun + 1> MakeShifts() {

@@ -7,13 +7,15 @@
 
 namespace tpuest {
 
-// The CRC of `bytes`, or, given the CRC of what came before them, of both together.
+// Returns the CRC of `bytes`. Given the CRC of the bytes before them, returns the CRC of both
+// together.
 [[nodiscard]] uint32_t Crc32c(std::string_view bytes, uint32_t before = 0);
 
 // Returns the same as Crc32c using only tables, for machines without the instruction.
 [[nodiscard]] uint32_t Crc32cPortable(std::string_view bytes, uint32_t before = 0);
 
-// A CRC of bytes that hold CRCs is weak, so files hold it rotated right by 15 plus 0xa282ead8.
+// Masks a CRC for storage in a file: rotates it right by 15 bits and adds 0xa282ead8, because the
+// CRC of bytes that contain CRCs is weak.
 [[nodiscard]] constexpr uint32_t MaskCrc(uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8U;
 }

@@ -10,7 +10,7 @@
 
 namespace tpuest {
 
-// One that is read, by position: threads never move each other's place. Errors are of
+// A shard for reading. Reads by position, so threads do not interfere. Errors are of
 // Code::kCheckpoint.
 class DataShard {
  public:
@@ -19,7 +19,7 @@ class DataShard {
   DataShard(const DataShard&) = delete;
   DataShard& operator=(const DataShard&) = delete;
 
-  // Reads `size` bytes, which must be there.
+  // Reads `size` bytes; throws if the file has fewer.
   void Read(uint64_t offset, char* into, size_t size) const;
   [[nodiscard]] uint64_t size() const { return size_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -30,7 +30,7 @@ class DataShard {
   uint64_t size_ = 0;
 };
 
-// One that is written, front to back; without Commit it leaves nothing. Errors are those of files.
+// A shard for writing, from start to end. Leaves no file without Commit. Errors are those of files.
 class DataShardWriter {
  public:
   DataShardWriter(std::string path, bool fsync) : file_(std::move(path), fsync) {}

@@ -27,7 +27,7 @@ std::string IncrementName(std::string_view what, std::string_view name) {
   throw Error(Code::kCheckpoint, fmt::format("{}: \"{}\" is none of an increment", prefix, entry));
 }
 
-// An entry's values, which are of this type; nothing where it is of another.
+// Returns an entry's values, or nullopt if the entry has another dtype.
 std::optional<Tensor> EntryOf(const BundleReader& reader, std::string_view name, DType dtype) {
   if (!reader.Has(name) || reader.DTypeOf(name) != dtype) return std::nullopt;
   return reader.Read(name);
@@ -47,7 +47,7 @@ std::optional<IncrementBase> BaseIn(const BundleReader& own) {
                        .place = numbers[1]};
 }
 
-// An increment's base, which is there and as it was.
+// Opens an increment's base and checks that the base has not changed.
 BundleReader OpenBase(const std::string& prefix, const IncrementBase& base) {
   const std::string says = fmt::format(
       "{}: has only the rows of tables that changed since {}, and that ", prefix, base.prefix);
@@ -84,7 +84,8 @@ std::vector<int64_t> IntegersOf(const Tensor& tensor) {
   return {numbers, numbers + tensor.elements()};
 }
 
-// Numbers of rows that rise; nothing where the entry has others, or is none.
+// Returns the row numbers of an entry if they ascend; nullopt if they do not or the entry is
+// missing.
 std::optional<std::vector<int64_t>> RowsIn(const BundleReader& reader, const std::string& name) {
   const std::optional<Tensor> tensor = EntryOf(reader, name, DType::kInt64);
   if (!tensor) return std::nullopt;
@@ -93,8 +94,8 @@ std::optional<std::vector<int64_t>> RowsIn(const BundleReader& reader, const std
   return rows;
 }
 
-// The shape [n, D] of a table of float32, or of a list of lines of int64; nothing where the entry
-// is none.
+// Returns the shape [n, D] of an entry with a table of float32 or a list of int64 records; nullopt
+// if the entry is neither.
 std::optional<Shape> RowsShape(const BundleReader& reader, const std::string& name, DType dtype) {
   if (!reader.Has(name) || reader.DTypeOf(name) != dtype) return std::nullopt;
   Shape shape = reader.ShapeOf(name);
@@ -108,7 +109,7 @@ bool LinesRise(const std::vector<int64_t>& lines, size_t width) {
   return RiseFromZero(numbers);
 }
 
-// Gives what it takes on in large pieces.
+// Collects bytes and passes them on in large pieces.
 class Pieces {
  public:
   explicit Pieces(const TakeBytesFn& take) : take_(take) {}
@@ -265,7 +266,7 @@ std::vector<int64_t> Increment::LinesOf(const std::string& list, size_t width) c
     const auto first = from.begin() + static_cast<int64_t>(at);
     all.insert(all.end(), first, first + static_cast<int64_t>(width));
   };
-  size_t next = 0;  // of those that changed
+  size_t next = 0;  // index of the next changed row
   for (size_t at = 0; at < base.size(); at += width) {
     for (; next < changed.size() && changed[next] < base[at]; next += width) add(changed, next);
     const bool is_changed = next < changed.size() && changed[next] == base[at];
@@ -345,7 +346,7 @@ void Increment::ReadWhole(const Entry& entry, const TakeBytesFn& take) const {
   });
 }
 
-// The base's rows and those that changed, each in its place.
+// Merges the base's rows and the changed rows in the order of their numbers.
 void Increment::ReadValues(const Entry& entry, const TakeBytesFn& take) const {
   const Table& table = tables_.at(entry.table);
   const std::vector<int64_t> base_keys = IntegersOf(base_.Read(RowKeysName(entry.table)));
@@ -353,7 +354,7 @@ void Increment::ReadValues(const Entry& entry, const TakeBytesFn& take) const {
   const int64_t width = entry.shape.dim(1);
   const size_t row_bytes = static_cast<size_t>(width) * sizeof(float);
   Pieces pieces(take);
-  size_t next = 0;  // of those that changed
+  size_t next = 0;  // index of the next changed row
   const auto add_changed = [&] {
     if (!table.is_dropped[next]) {
       pieces.Add(values.data<float>() + static_cast<int64_t>(next) * width, row_bytes);

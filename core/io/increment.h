@@ -43,7 +43,7 @@ inline constexpr std::string_view kIncrementBase = "tpuest/increment/base";
 // The base of an increment.
 struct IncrementBase {
   std::string prefix;
-  uint32_t checksum = 0;  // of its index
+  uint32_t checksum = 0;  // of the index
   int64_t place = 0;      // number of the increment among those of this base
   bool operator==(const IncrementBase&) const = default;
 };
@@ -94,7 +94,7 @@ class Increment {
     std::vector<int64_t> rows;     // changed rows
     std::vector<bool> is_dropped;  // per changed row
     std::vector<int64_t> keys;     // all materialized rows, if the base has only these
-    int64_t in_base = 0;           // rows of the base then
+    int64_t in_base = 0;           // rows that the base has, if `keys` is used
   };
   enum class Kind { kWhole, kKeys, kValues, kLines };
   struct Entry {

@@ -9,10 +9,10 @@
 namespace tpuest {
 namespace {
 
-// The attribute by which a variable saves its value; other objects have others.
+// The attribute under which a variable saves its value; other objects use other attributes.
 constexpr std::string_view kVariableValue = "VARIABLE_VALUE";
 
-// Turns the message into the struct, every number of a node checked.
+// Converts the message to the struct and checks every node number.
 class Reader {
  public:
   Reader(const pb::TrackableObjectGraph& message, std::string what)

@@ -31,7 +31,7 @@ struct ObjectGraph {
     std::string key;          // for a variable: the tensor that holds it; otherwise ""
     std::vector<Slot> slots;  // for an optimizer
 
-    // The node that a reference of this name leads to, or nullopt.
+    // The node that the reference of this name leads to, or nullopt.
     [[nodiscard]] std::optional<int> Find(std::string_view name) const;
   };
 
@@ -39,22 +39,23 @@ struct ObjectGraph {
 
   [[nodiscard]] const Node& at(int node) const { return nodes[static_cast<size_t>(node)]; }
   Node& at(int node) { return nodes[static_cast<size_t>(node)]; }
-  // The node at "a/b" below another.
+  // The node at the path "a/b" below `from`.
   [[nodiscard]] std::optional<int> Walk(int from, std::string_view path) const;
 };
 
 inline constexpr std::string_view kObjectGraphKey = "_CHECKPOINTABLE_OBJECT_GRAPH";
 
-// Returns nullopt for a name-based checkpoint. All node numbers in the result are valid, and it has
-// a root. Throws kCheckpoint for a damaged graph.
+// Returns nullopt for a name-based checkpoint. Checks that the graph has a root and that all node
+// numbers are valid. Throws kCheckpoint for a damaged graph.
 [[nodiscard]] std::optional<ObjectGraph> ReadObjectGraph(const BundleReader& bundle);
-// The tensor to store under kObjectGraphKey: a string scalar, the encoded graph.
+// Returns the tensor to store under kObjectGraphKey: a string scalar with the encoded graph.
 [[nodiscard]] Tensor ObjectGraphTensor(const ObjectGraph& graph);
 
-// TensorFlow's key of a variable at these names from the root: "model/dense/kernel/.ATTRIBUTES/
-// VARIABLE_VALUE"; a name's "." becomes ".." and "/" becomes ".S".
+// TensorFlow's key of the variable that these names lead to from the root:
+// "model/dense/kernel/.ATTRIBUTES/VARIABLE_VALUE". A "." in a name becomes ".." and a "/" becomes
+// ".S".
 [[nodiscard]] std::string VariableKey(const std::vector<std::string>& names);
-// TensorFlow's key of the variable's slot in the optimizer at `optimizer`:
+// TensorFlow's key of a variable's slot in the optimizer at `optimizer`:
 // "model/dense/kernel/.OPTIMIZER_SLOT/optimizer/momentum/.ATTRIBUTES/VARIABLE_VALUE".
 [[nodiscard]] std::string SlotKey(const std::vector<std::string>& variable,
                                   const std::vector<std::string>& optimizer, std::string_view slot);

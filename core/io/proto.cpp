@@ -3,7 +3,7 @@
 #include "core/io/protos.h"
 #include "core/tensor/bool_bytes.h"
 
-// After it, for the same reason.
+// must follow protos.h for the same reason
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
@@ -40,8 +40,8 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string message_;
 };
 
-// Types that a text's Any names as TensorFlow does ("[.../tensorflow.AssetFileDef] {...}"): ours
-// have the same fields in another package.
+// Resolves the types that TensorFlow names in an Any of a text ("[.../tensorflow.AssetFileDef]
+// {...}") to ours, which have the same fields in another package.
 class TensorFlowTypes : public google::protobuf::TextFormat::Finder {
  public:
   const google::protobuf::Descriptor* FindAnyType(const Message& /*message*/,
@@ -54,7 +54,8 @@ class TensorFlowTypes : public google::protobuf::TextFormat::Finder {
   }
 };
 
-// Takes the values of a list, the last one repeated over the rest of the tensor; none are zeros.
+// Takes the values of a list and repeats the last one over the rest of the tensor; an empty list
+// gives zeros.
 template <class T, class List, class Convert>
 void Fill(Tensor& tensor, const List& list, Convert convert) {
   auto* const out = static_cast<T*>(tensor.raw());
@@ -107,7 +108,7 @@ Tensor StringsFromProto(const pb::TensorProto& proto, Shape shape) {
   return Tensor::Strings(std::move(shape), values);
 }
 
-// TensorFlow keeps single values in the typed lists, where text shows them.
+// TensorFlow keeps single values in the typed lists, which the text format shows.
 void ScalarToProto(const Tensor& tensor, pb::TensorProto& proto) {
   const void* const at = tensor.raw();
   switch (tensor.dtype()) {
@@ -141,7 +142,7 @@ void ScalarToProto(const Tensor& tensor, pb::TensorProto& proto) {
   }
 }
 
-// True if all elements are the same bits: every byte is that of one element before.
+// True if all elements have the same bits: every byte equals the byte one element before it.
 bool IsUniform(const Tensor& tensor) {
   if (tensor.elements() == 0) return false;
   const auto* const bytes = static_cast<const char*>(tensor.raw());
@@ -149,7 +150,8 @@ bool IsUniform(const Tensor& tensor) {
   return std::memcmp(bytes, bytes + element, tensor.bytes() - element) == 0;
 }
 
-// Elements of a shape from a file; -1 if a dimension is unknown or their product is beyond reason.
+// Returns the number of elements of a shape from a file, or -1 if a dimension is unknown or the
+// number is unreasonably large.
 int64_t CheckedElements(const Shape& shape) {
   if (!shape.fully_known()) return -1;
   int64_t n = 1;
@@ -179,7 +181,7 @@ std::string ToText(const Message& message) {
 }
 
 void FromBytes(std::string_view bytes, Message& message, const std::string& file, Code code) {
-  const google::protobuf::LogSilencer quiet;  // what is wrong is told once, by the Error
+  const google::protobuf::LogSilencer quiet;  // only the Error reports the fault
   if (bytes.size() > std::numeric_limits<int>::max() ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     throw Error(code, fmt::format("{}: these {} bytes are not a {}", file, bytes.size(),
@@ -226,7 +228,8 @@ Tensor FromProto(const pb::TensorProto& proto, std::string_view what) {
     throw Error(Code::kData, fmt::format("{}: no host tensor of shape {}", what, shape.Text()));
   }
   if (dtype == DType::kString) {
-    // The last string stands for those that are missing, but a few bytes are no billion of strings.
+    // The last string stands for all missing ones. This bound keeps a few bytes from asking for
+    // billions of strings.
     constexpr int64_t kMostMissing = int64_t{1} << 22;
     if (elements - proto.string_val_size() > kMostMissing) {
       throw Error(Code::kData, fmt::format("{}: {} strings, of which {} are there", what, elements,

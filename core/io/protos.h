@@ -1,7 +1,6 @@
 #pragma once
-// The generated messages, for .cpp files of core/io, core/graph and core/estimator. They are
-// included through this header only: protobuf has a function named Check, which our macro would
-// take for itself.
+// The generated messages, for .cpp files of core/io, core/graph and core/estimator. Include them
+// only through this header: protobuf has a function named Check, which would clash with our macro.
 
 #pragma push_macro("Check")
 #undef Check

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kFrame = kRecordHeaderBytes + kRecordFooterBytes;
 
-// A pair to compare: the checksum of `size` bytes, and the one stored behind them.
+// Two checksums to compare: that of `size` bytes, and the one stored after them.
 struct Checksums {
   uint32_t crc = 0;
   uint32_t stored = 0;
@@ -31,14 +31,14 @@ class Checker {
     try {
       while (Next()) {
       }
-    } catch (const Error& error) {  // what is left cannot be inflated
+    } catch (const Error& error) {  // the rest cannot be inflated
       Damage(error.message());
     }
     return std::move(check_);
   }
 
  private:
-  // Takes one record, or a stretch of bytes that is none; false at the end.
+  // Takes one record, or a run of bytes that are not a record; returns false at the end.
   bool Next() {
     const uint64_t found = window_.Ensure(kRecordHeaderBytes);
     if (found == 0) return false;
@@ -64,8 +64,8 @@ class Checker {
     return true;
   }
 
-  // Moves to the next bytes that are a header with the right checksum: by chance they are once in
-  // 2^32 bytes.
+  // Moves to the next bytes that are a header with the right checksum; other bytes look like one
+  // once in 2^32 positions.
   bool FindNext() {
     ++index_;
     do {

@@ -1,6 +1,6 @@
 #pragma once
-// The names of a bundle's entries for a table with only some of its rows: the row numbers, and the
-// values of each variable in these rows.
+// The names of a bundle's entries for a table that has only some of its rows: the row numbers, and
+// each variable's values in these rows.
 
 #include <string>
 #include <string_view>

@@ -13,7 +13,7 @@ namespace tpuest {
 
 class RowPieces {
  public:
-  // Takes rows first .. first + n - 1, each of `width` numbers.
+  // Consumes rows first .. first + n - 1, each of `width` numbers.
   using Take = std::function<void(int64_t first, int64_t n, const float* values)>;
   RowPieces(int64_t width, Take take) : width_(width), take_(std::move(take)) {}
 

@@ -1,5 +1,5 @@
 #pragma once
-// The names of what is in the folder of a SavedModel:
+// The names of the files in the folder of a SavedModel:
 //
 //   saved_model.pb, or saved_model.pbtxt   the MetaGraphs
 //   variables/variables.*                  their variables, a bundle
@@ -16,10 +16,10 @@ inline constexpr std::string_view kVariables = "variables";
 
 [[nodiscard]] std::string_view SavedModelName(bool as_text);
 [[nodiscard]] std::string SavedModelPath(const std::string& folder, bool as_text);
-// Whether the folder holds one, in either form.
+// Whether the folder contains a SavedModel, binary or text.
 [[nodiscard]] bool IsSavedModel(const std::string& folder);
 
-// The prefix of the variables, whether there are any or not.
+// The prefix of the variables, whether or not there are any.
 [[nodiscard]] std::string SavedModelVariables(const std::string& folder);
 
 }  // namespace tpuest

@@ -10,7 +10,7 @@
 namespace tpuest {
 namespace {
 
-// Writes a number big-endian without leading zeros, after the count of its bytes.
+// Writes a number big-endian without leading zeros, after its number of bytes.
 void AppendUnsigned(std::string& key, uint64_t value) {
   const int bytes = (std::bit_width(value) + 7) / 8;
   key.push_back(static_cast<char>(bytes));
@@ -28,8 +28,8 @@ void AppendEscaped(std::string& key, std::string_view text) {
   key.append("\0\1", 2);
 }
 
-// Writes two's complement, big-endian, in the n bytes that hold 7 n bits and the sign; the top n
-// bits, the sign among them, are flipped by n ones, so that larger magnitudes sort further out.
+// Writes two's complement, big-endian, in the n bytes that have room for 7 n bits and the sign.
+// Flips the top n bits, which include the sign, so that numbers sort by value.
 void AppendSigned(std::string& key, int64_t value) {
   const auto magnitude = static_cast<uint64_t>(value < 0 ? ~value : value);
   const int n = std::bit_width(magnitude) / 7 + 1;
@@ -42,7 +42,7 @@ void AppendSigned(std::string& key, int64_t value) {
   key.append(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(n));
 }
 
-// "w/part_0/Ftrl" for "w/part_2/Ftrl"; nullopt for a name without a part, or of part 0.
+// Returns "w/part_0/Ftrl" for "w/part_2/Ftrl"; nullopt for a name without a part or with part 0.
 std::optional<std::string> NameOfFirstPart(std::string_view name) {
   for (size_t end = name.rfind('/'); end != std::string_view::npos && end > 0;) {
     const size_t slash = name.rfind('/', end - 1);

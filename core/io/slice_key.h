@@ -1,7 +1,7 @@
 #pragma once
-// Keys under which a bundle's index holds the slices of partitioned tensors, as TensorFlow's
-// EncodeTensorNameSlice makes them in its "ordered code" (lib/strings/ordered_code.h): their bytes
-// sort as (0, name, rank, start and length of each dimension).
+// The keys of slices of partitioned tensors in a bundle's index, as TensorFlow's
+// EncodeTensorNameSlice makes them in its "ordered code" (lib/strings/ordered_code.h). The bytes of
+// the keys sort as (0, name, rank, start and length of each dimension).
 
 #include <cstdint>
 #include <map>
@@ -24,9 +24,9 @@ struct SliceExtent {
   return !key.empty() && key.front() == '\0';
 }
 
-// Slots of a variable in parts, as tf.train's optimizers save them beside a partitioner (parameter
-// servers): the parts of the variable are slices of one tensor, "w", but each part's slot is a
-// tensor of its own, of the whole variable's shape, that holds one slice:
+// Slots of a variable in parts, as tf.train's optimizers save them when a partitioner is used
+// (parameter servers). The parts of the variable are slices of one tensor, "w". Each part's slot is
+// a separate tensor that has the whole variable's shape and stores one slice:
 //
 //   "w"              [13, 1]  slices of rows 0-4, 5-8 and 9-12
 //   "w/part_0/Ftrl"  [13, 1]  a slice of rows 0-4
@@ -35,8 +35,8 @@ struct SliceExtent {
 //
 // DNN estimators of version 1 call the parts "t_0", "t_1", ...
 //
-// Groups the names that differ only in the number of their part, by the name of part 0, which is
-// also among `names`: {"w/part_0/Ftrl": ["w/part_1/Ftrl", "w/part_2/Ftrl"]}.
+// Groups the names that differ only in the number of their part. The key is the name of part 0,
+// which must be among `names`: {"w/part_0/Ftrl": ["w/part_1/Ftrl", "w/part_2/Ftrl"]}.
 [[nodiscard]] std::map<std::string, std::vector<std::string>> OtherParts(
     const std::vector<std::string>& names);
 

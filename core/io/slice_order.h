@@ -1,8 +1,8 @@
 #pragma once
-// Tables whose rows the hosts of a TPU pod have saved as slices of one tensor (TensorFlow's
-// tpu_embedding: slice i is host i's). Partitioned by div, the hosts' rows follow each other; by
-// mod, host i of n has rows i, i + n, i + 2n, ..., so the tensor is not in row order. The number of
-// hosts is known only from the number of slices.
+// Reads tables whose rows the hosts of a TPU pod have saved as slices of one tensor (TensorFlow's
+// tpu_embedding: slice i comes from host i). Partitioned by div, the hosts' rows follow each other.
+// Partitioned by mod, host i of n has rows i, i + n, i + 2n, ..., so the tensor is not in row
+// order. Only the number of slices tells the number of hosts.
 
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@
 namespace tpuest {
 
 // The row at a position of the concatenated slices of `rows` rows that were partitioned by mod over
-// `hosts` hosts. The first rows % hosts hosts have one row more than the rest.
+// `hosts` hosts. The first rows % hosts hosts have one more row than the other hosts.
 [[nodiscard]] inline int64_t RowAtPlace(int64_t place, int64_t rows, int64_t hosts) {
   const int64_t few = rows / hosts;
   const int64_t longer = rows % hosts;

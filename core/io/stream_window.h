@@ -1,5 +1,5 @@
 #pragma once
-// A window on a stream that grows as far as what is looked at needs.
+// A window on a stream. It grows to the size that its reader asks for.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,22 +15,23 @@ class StreamWindow {
   explicit StreamWindow(std::unique_ptr<ByteStream> stream)
       : stream_(std::move(stream)), buffer_(NewBuffer(size_)) {}
 
-  // Sees to it that `size` bytes, or all that are left, lie at data(); returns how many of them do.
+  // Reads until data() has `size` bytes or the stream ends; returns the number of bytes at data().
   uint64_t Ensure(uint64_t size) {
     while (end_ - begin_ < size && !ended_) Grow(size);
     return std::min<uint64_t>(size, end_ - begin_);
   }
   [[nodiscard]] const char* data() const { return buffer_.get() + begin_; }
-  // Bytes at the front that Ensure has seen to.
+  // Drops bytes from the front, which Ensure has made available.
   void Drop(uint64_t size) { begin_ += size; }
 
  private:
-  // Not filled: memory that a short stream does not reach costs nothing.
+  // Does not initialise the memory, so pages that a short stream does not reach cost nothing.
   static std::unique_ptr<char[]> NewBuffer(size_t size) {
     return std::make_unique_for_overwrite<char[]>(size);
   }
 
-  // The buffer at most doubles each time, so a lying length costs no more than what is there.
+  // The buffer at most doubles each time, so a damaged length costs no more memory than the stream
+  // has bytes.
   void Grow(uint64_t size) {
     if (begin_ > 0) {
       std::copy(data(), data() + (end_ - begin_), buffer_.get());
@@ -49,7 +50,7 @@ class StreamWindow {
   }
 
   std::unique_ptr<ByteStream> stream_;
-  size_t size_ = size_t{1} << 18;  // of the buffer
+  size_t size_ = size_t{1} << 18;  // size of the buffer
   std::unique_ptr<char[]> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -46,7 +46,7 @@ std::string Successor(std::string_view last) {
   return key;
 }
 
-// The place of a block, without its trailer.
+// The position of a block, without its trailer.
 struct Handle {
   uint64_t offset = 0;
   uint64_t size = 0;
@@ -56,7 +56,7 @@ bool TakeHandle(std::string_view& bytes, Handle& handle) {
   return TakeVarint(bytes, handle.offset) && TakeVarint(bytes, handle.size);
 }
 
-// A table being read; its errors name the file.
+// Reads a table; its errors name the file.
 class Source {
  public:
   Source(const std::string& file, std::string_view bytes) : file_(file), bytes_(bytes) {}
@@ -65,8 +65,8 @@ class Source {
     throw Error(Code::kCheckpoint, fmt::format("{}: {}", file_, what));
   }
 
-  // Every byte of the footer is looked at, and so is the meta index, which nothing else needs: one
-  // that has changed is told.
+  // Checks every byte of the footer, and the meta index, which nothing else reads, so that any
+  // changed byte is reported.
   [[nodiscard]] Handle IndexHandle() const {
     if (bytes_.size() < kFooterBytes) {
       Refuse(fmt::format("is cut short or no checkpoint index ({} bytes, at least {} expected)",
@@ -89,7 +89,7 @@ class Source {
     return index;
   }
 
-  // The contents of a block, its checksum verified.
+  // Returns the contents of a block after verifying its checksum.
   [[nodiscard]] std::string ReadBlock(const Handle& handle) const {
     const uint64_t room = bytes_.size() - kFooterBytes;
     if (handle.offset > room || handle.size > room - handle.offset ||
@@ -143,7 +143,8 @@ class Source {
   [[nodiscard]] std::string Inflate(std::string_view contents, uint64_t offset) const {
     std::string inflated;
     size_t size = 0;
-    // Snappy copies at most 64 bytes for each 2 it stores, so more than 64 times is a lie.
+    // Snappy copies at most 64 bytes for each 2 it stores, so a size of more than 64 times is
+    // damage.
     if (!snappy::GetUncompressedLength(contents.data(), contents.size(), &size) ||
         size > 64 * contents.size() ||
         !snappy::Uncompress(contents.data(), contents.size(), &inflated)) {

@@ -16,8 +16,8 @@ struct TableEntry {
   bool operator==(const TableEntry&) const = default;
 };
 
-// TensorFlow's defaults. A block ends once it holds at least block_size bytes; every
-// restart_interval entries a key is written whole.
+// TensorFlow's defaults. A block ends when it has at least block_size bytes; every restart_interval
+// entries a key is written whole.
 struct TableOptions {
   size_t block_size = 262144;
   int restart_interval = 16;
@@ -28,13 +28,13 @@ struct TableOptions {
 class TableBuilder {
  public:
   explicit TableBuilder(TableOptions options = {});
-  // Keys ascend strictly, byte by byte.
+  // Keys must ascend strictly, byte by byte.
   void Add(std::string_view key, std::string_view value);
-  // The table's bytes; call once.
+  // Returns the table's bytes; call once.
   [[nodiscard]] std::string Finish();
 
  private:
-  // One block being filled.
+  // A block that is being filled.
   struct Block {
     std::string bytes;
     std::vector<uint32_t> restarts = {0};
@@ -52,11 +52,11 @@ class TableBuilder {
   Block data_;
   Block index_;
   std::string last_key_;
-  std::string pending_handle_;  // of the last ended block, which the next key separates
+  std::string pending_handle_;  // of the last block, until the next key gives its separator
 };
 
-// All entries of a table, in order, every checksum verified. `file` names it in errors, which are
-// of Code::kCheckpoint.
+// Returns all entries of a table in order, after verifying every checksum. `file` names the table
+// in errors, which are of Code::kCheckpoint.
 [[nodiscard]] std::vector<TableEntry> ReadTable(const std::string& file, std::string_view bytes);
 
 }  // namespace tpuest

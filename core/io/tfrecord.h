@@ -1,6 +1,6 @@
 #pragma once
-// TFRecord files (TensorFlow's lib/io/record_writer.h): a record is its length (uint64), the masked
-// CRC-32C of that length, the bytes, and their masked CRC-32C; files may be compressed whole, as
+// TFRecord files (TensorFlow's lib/io/record_writer.h). A record is its length (uint64), the masked
+// CRC-32C of the length, the bytes, and their masked CRC-32C. A whole file may be compressed by
 // GZIP or ZLIB. Errors are of Code::kData and say "train-00003.tfrecord: record 412 at byte 1048576
 // is damaged (crc 8a9136aa, stored 46dd794e)".
 
@@ -15,14 +15,14 @@
 
 namespace tpuest {
 
-// Bytes that frame a record.
+// Bytes of a record's header and trailer.
 inline constexpr uint64_t kRecordHeaderBytes = 12;
 inline constexpr uint64_t kRecordFooterBytes = 4;
 
 // Appends one framed record to `out`.
 void AppendRecord(std::string& out, std::string_view record);
 
-// Writes a file that appears under its name when Close returns, and not at all without Close.
+// Writes a file. Close gives the file its name; without Close no file is left.
 class RecordWriter {
  public:
   explicit RecordWriter(const std::string& path, Compression compression = Compression::kNone,
@@ -41,21 +41,21 @@ class RecordWriter {
 
 struct Record {
   std::string_view bytes;
-  uint64_t offset = 0;  // where its header starts, counted in inflated bytes
+  uint64_t offset = 0;  // start of its header, in inflated bytes
   int64_t index = 0;    // in its file, from 0
 };
 
-// Walks a file, compressed or not, from its start; every checksum is verified.
+// Reads a file, compressed or not, from its start and verifies every checksum.
 class RecordReader {
  public:
-  // Compression is found from the first bytes. "-" is the standard input.
+  // Detects the compression from the first bytes. "-" is the standard input.
   explicit RecordReader(std::string path);
   ~RecordReader();
   RecordReader(RecordReader&&) noexcept;
   RecordReader& operator=(RecordReader&&) noexcept;
 
-  // The next record; false at the end. Its view is valid as long as the reader if bytes_stay(),
-  // otherwise until the next call.
+  // Reads the next record; returns false at the end. The record's view is valid as long as the
+  // reader if bytes_stay(), otherwise until the next call.
   [[nodiscard]] bool Next(Record& record);
   // True for an uncompressed regular file: views point into its mapping.
   [[nodiscard]] bool bytes_stay() const;
@@ -66,16 +66,16 @@ class RecordReader {
   std::unique_ptr<State> state_;
 };
 
-// An uncompressed file under random access; views live as long as it. Reading from several threads
-// is safe.
+// Random access to an uncompressed file; views are valid as long as this object. Reading from
+// several threads is safe.
 class RecordFile {
  public:
   explicit RecordFile(std::string path);
-  // The bytes at which the records' headers start, in order. Verifies lengths and their checksums,
-  // not the data.
+  // The offsets of the records' headers, in order. Verifies lengths and their checksums, not the
+  // data.
   [[nodiscard]] std::vector<uint64_t> Offsets() const;
-  // The record at an offset, both checksums verified. `index` numbers it in errors and in the
-  // result.
+  // Reads the record at an offset and verifies both checksums. `index` is its number in errors and
+  // in the result.
   [[nodiscard]] Record ReadRecordAt(uint64_t offset, int64_t index) const;
   [[nodiscard]] uint64_t size() const { return file_.bytes().size(); }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -85,15 +85,16 @@ class RecordFile {
   MappedFile file_;
 };
 
-// The file's bytes, inflated where they are compressed. "-" is the standard input.
+// The file's bytes, inflated if they are compressed. "-" is the standard input.
 [[nodiscard]] std::unique_ptr<ByteStream> OpenRecordStream(const std::string& path);
 
-// True if the file begins as TFRecords do: empty, compressed, or with a header whose checksum is
-// right.
+// True if the file may be a TFRecord file: it is empty, compressed, or begins with a header whose
+// checksum is right.
 [[nodiscard]] bool BeginsAsRecords(const std::string& path);
 
 // The compression of the file's bytes, which decides between RecordFile and RecordReader. A file
-// whose first 12 bytes verify as a record's header has none, whatever they look like.
+// whose first 12 bytes are a valid header of a record is uncompressed, even if they look
+// compressed.
 [[nodiscard]] Compression RecordCompression(const std::string& path);
 
 }  // namespace tpuest

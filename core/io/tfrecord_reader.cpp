@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// The place of a record, for errors.
+// The position of a record, for errors.
 struct Spot {
   const std::string& path;
   uint64_t offset;
@@ -29,7 +29,7 @@ struct Spot {
               at.index == 0 && at.offset == 0 ? "is this a TFRecord file?" : "");
 }
 
-// Bytes of the record whose 12 bytes of header are given.
+// Returns the number of data bytes of a record from the 12 bytes of its header.
 uint64_t CheckedLength(const char* header, const Spot& at) {
   const uint32_t crc = Crc32c({header, 8});
   const uint32_t stored = UnmaskCrc(LoadLittle<uint32_t>(header + 8));
@@ -39,7 +39,7 @@ uint64_t CheckedLength(const char* header, const Spot& at) {
   return LoadLittle<uint64_t>(header);
 }
 
-// All bytes of a framed record; saturated, so that a lying length stays too large.
+// Returns all bytes of a framed record. The sum saturates, so a damaged length stays too large.
 uint64_t FramedBytes(uint64_t length) {
   constexpr uint64_t kFrame = kRecordHeaderBytes + kRecordFooterBytes;
   return length > UINT64_MAX - kFrame ? UINT64_MAX : length + kFrame;
@@ -53,7 +53,8 @@ void CheckData(std::string_view data, const Spot& at) {
   }
 }
 
-// The length of the record that starts at `offset`, which fits into `bytes` whole.
+// Returns the length of the record at `offset` after checking that the whole record lies in
+// `bytes`.
 uint64_t LengthAt(std::string_view bytes, const Spot& at) {
   const uint64_t room = at.offset > bytes.size() ? 0 : bytes.size() - at.offset;
   if (room < kRecordHeaderBytes) [[unlikely]] {
@@ -66,7 +67,7 @@ uint64_t LengthAt(std::string_view bytes, const Spot& at) {
   return length;
 }
 
-// A file that is not what was mapped any more is no damage of its writer's.
+// Reports a file that changed after it was mapped, instead of reporting damage.
 void RefuseChanged(std::string_view bytes, const std::string& path) {
   const int64_t now = FileExists(path) ? FileSize(path) : 0;
   const auto mapped = static_cast<int64_t>(bytes.size());
@@ -114,8 +115,8 @@ struct RecordReader::State {
   std::string path;
   uint64_t offset = 0;
   int64_t index = 0;
-  std::unique_ptr<MappedFile> file;      // either this
-  std::unique_ptr<StreamWindow> window;  // or this
+  std::unique_ptr<MappedFile> file;      // for an uncompressed regular file
+  std::unique_ptr<StreamWindow> window;  // for all other files
 
   bool NextMapped(Record& record);
   bool NextStreamed(Record& record);

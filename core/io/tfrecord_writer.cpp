@@ -23,11 +23,11 @@ void AppendRecord(std::string& out, std::string_view record) {
   AppendLittle(out, MaskCrc(Crc32c(record)));
 }
 
-// Compresses what passes through it.
+// Compresses the bytes that pass through it.
 class RecordWriter::Deflater {
  public:
   explicit Deflater(Compression compression) {
-    // 15 bits of window; 16 more ask for gzip's frame.
+    // A window of 15 bits; adding 16 selects gzip's format.
     const int window = 15 + (compression == Compression::kGzip ? 16 : 0);
     Check(deflateInit2(&zlib_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, window, 8, Z_DEFAULT_STRATEGY) ==
           Z_OK);

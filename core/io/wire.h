@@ -1,5 +1,6 @@
 #pragma once
-// Little-endian words and varints: TensorFlow's files and protobuf's encoding are made of them.
+// Little-endian words and varints, the building blocks of TensorFlow's files and of protobuf's
+// encoding.
 
 #include <bit>
 #include <cstdint>
@@ -26,14 +27,15 @@ void AppendLittle(std::string& out, T value) {
 // The layout of a protobuf field: the low three bits of its tag.
 enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kLengthDelimited = 2, kFixed32 = 5 };
 
-// A varint holds seven bits a byte, low ones first, the top bit set on all bytes but the last.
+// A varint has seven bits per byte, the low ones first; the top bit is set in all bytes but the
+// last.
 inline void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
   out.push_back(static_cast<char>(value));
 }
 
-// Takes a varint off the front of `bytes`; false, with `bytes` as it was, if there is none of at
-// most 10 bytes.
+// Takes a varint from the front of `bytes`. Returns false, and leaves `bytes` unchanged, if there
+// is none of at most 10 bytes.
 [[nodiscard]] inline bool TakeVarint(std::string_view& bytes, uint64_t& value) {
   if (!bytes.empty() && static_cast<unsigned char>(bytes[0]) < 0x80) [[likely]] {
     value = static_cast<unsigned char>(bytes[0]);
@@ -53,7 +55,7 @@ inline void AppendVarint(std::string& out, uint64_t value) {
   return false;
 }
 
-// Takes `size` bytes off the front; false if there are fewer.
+// Takes `size` bytes from the front; returns false if there are fewer.
 [[nodiscard]] inline bool TakeBytes(std::string_view& bytes, uint64_t size,
                                     std::string_view& taken) {
   if (size > bytes.size()) return false;

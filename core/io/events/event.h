@@ -1,6 +1,6 @@
 #pragma once
-// The contents of event files, TensorFlow's event.proto and summary.proto, without protobuf in
-// row_count.
+// The contents of event files (TensorFlow's event.proto and summary.proto) without protobuf's
+// types.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace tpuest {
 
-// How a file is named as an event file, between what precedes and the time of its begin.
+// The part of an event file's name between its prefix and the time at which it was begun.
 inline constexpr std::string_view kEventFile = ".tfevents.";
 
 // A distribution: counts[i] values lie below limits[i] and not below limits[i - 1].
@@ -27,11 +27,11 @@ struct HistogramData {
   bool operator==(const HistogramData&) const = default;
 };
 
-// The distribution of a tensor's values in the buckets of TensorFlow's histogram.cc: limits
-// 1e-12 * 1.1^k up to 1e20, mirrored below zero; empty stretches are left out as there.
+// The distribution of a tensor's values in the buckets of TensorFlow's histogram.cc: limits 1e-12 *
+// 1.1^k up to 1e20, mirrored below zero. Runs of empty buckets are left out, as in TensorFlow.
 [[nodiscard]] HistogramData HistogramOf(const Tensor& tensor);
 
-// An encoded image, PNG for instance.
+// An encoded image, such as a PNG file.
 struct ImageData {
   int height = 0;
   int width = 0;
@@ -40,11 +40,11 @@ struct ImageData {
   bool operator==(const ImageData&) const = default;
 };
 
-// An encoded sound, a WAV file for instance.
+// An encoded sound, such as a WAV file.
 struct AudioData {
   float sample_rate = 0;  // Hz
   int64_t channels = 0;
-  int64_t frames = 0;  // samples of a channel
+  int64_t frames = 0;  // samples per channel
   std::string encoded;
   std::string content_type;  // "audio/wav"
   bool operator==(const AudioData&) const = default;
@@ -53,7 +53,7 @@ struct AudioData {
 struct SummaryValue {
   std::string tag;
   std::variant<float, HistogramData, ImageData, Tensor, AudioData> value;
-  std::string plugin_name;     // TensorBoard's; empty: none
+  std::string plugin_name;     // for TensorBoard; "" for none
   std::string plugin_content;  // the plugin's own bytes
 };
 

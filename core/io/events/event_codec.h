@@ -1,5 +1,5 @@
 #pragma once
-// EventData to and from the bytes of an Event message.
+// Converts EventData to and from the bytes of an Event message.
 
 #include <string>
 #include <string_view>

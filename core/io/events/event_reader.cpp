@@ -39,7 +39,7 @@ std::vector<std::string> EventFiles(const std::string& folder) {
   std::vector<std::string> paths;
   if (!DirectoryExists(folder)) return paths;
   for (const std::string& name : ListDirectory(folder)) {
-    // The ten digits of seconds sort as they count.
+    // All times have ten digits, so names sort by time.
     if (IsEventFile(name)) paths.push_back(JoinPath(folder, name));
   }
   return paths;

@@ -1,6 +1,6 @@
 #pragma once
-// Reads event files, also such as are still being written or were cut short. Only a file that
-// cannot be opened is an Error (kData, or kUsage where a permission is missing).
+// Reads event files, including files that are still being written or were cut short. Only a file
+// that cannot be opened is an Error (kData, or kUsage if a permission is missing).
 
 #include <cstdint>
 #include <string>
@@ -15,12 +15,12 @@ namespace tpuest {
 class EventReader {
  public:
   explicit EventReader(std::string path);
-  // The next event; false at the end or where the file is cut or damaged, which damage() then
-  // tells.
+  // Reads the next event; returns false at the end, and where the file is cut or damaged, which
+  // damage() then describes.
   [[nodiscard]] bool Next(EventData& event);
-  // Where the last event starts in its file, in bytes.
+  // The offset of the last event in its file, in bytes.
   [[nodiscard]] uint64_t offset() const { return offset_; }
-  // Empty, or what is wrong with the rest of the file.
+  // Empty, or a description of the damage in the rest of the file.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:
@@ -29,13 +29,14 @@ class EventReader {
   std::string damage_;
 };
 
-// Whether a path is named as an event file.
+// Whether a path has the name of an event file.
 [[nodiscard]] bool IsEventFile(std::string_view path);
 
 // All events of a file, up to its end or damage.
 [[nodiscard]] std::vector<EventData> ReadEvents(const std::string& path);
 
-// The event files of a folder, in the order in which they were begun; empty if there is no folder.
+// The event files of a folder, in the order in which they were begun; empty if the folder does not
+// exist.
 [[nodiscard]] std::vector<std::string> EventFiles(const std::string& folder);
 
 }  // namespace tpuest

@@ -14,8 +14,8 @@ namespace tpuest {
 namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 16;
-// Of a file that is written anew by every Flush, because nothing can be appended to it; then the
-// next file begins.
+// Maximum size of a file that every Flush rewrites completely, because its storage cannot append;
+// after that the next file begins.
 constexpr int64_t kSegmentBytes = int64_t{1} << 20;
 
 std::string HostName() {
@@ -24,7 +24,7 @@ std::string HostName() {
   return name.data();
 }
 
-// The seconds in the names of a folder's event files, the largest; 0: there is none.
+// The largest number of seconds in the names of a folder's event files; 0 if there are none.
 int64_t NewestIn(const std::string& folder) {
   const std::string beginning = fmt::format("events.out{}", kEventFile);
   int64_t newest = 0;
@@ -37,9 +37,9 @@ int64_t NewestIn(const std::string& folder) {
   return newest;
 }
 
-// A name that no file has yet: two runs that begin in one second must not share a file, in which
-// the first may have left a cut record. And one behind all others, also where the clock was set
-// back: files are read in the order of their names.
+// Returns a name that no file has yet: two runs that begin in the same second must not share a
+// file, because the first may have left a cut record in it. The name also sorts after all existing
+// ones, even if the clock was set back, because files are read in the order of their names.
 std::string FreshPath(const std::string& folder, double now, std::string_view suffix) {
   for (auto seconds = std::max(static_cast<int64_t>(now), NewestIn(folder));; ++seconds) {
     std::string path = JoinPath(
@@ -48,7 +48,7 @@ std::string FreshPath(const std::string& folder, double now, std::string_view su
   }
 }
 
-// The next one of the same writer.
+// The path of the next file of the same writer.
 std::string PathBehind(const std::string& path) {
   const size_t at = path.rfind(kEventFile) + kEventFile.size();
   const size_t end = path.find('.', at);
@@ -73,7 +73,8 @@ EventWriter::~EventWriter() {
   try {
     Flush();
   } catch (const Error&) {
-    // A full disk is told by the next Flush that somebody waits for.
+    // The destructor ignores errors: a full disk is reported by the next Flush that a caller waits
+    // for.
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Writes an event file as TensorFlow's FileWriter does. Times are passed in, in seconds since the
-// epoch.
+// Writes an event file as TensorFlow's FileWriter does. The caller passes times in seconds since
+// the epoch.
 
 #include <cstdint>
 #include <memory>
@@ -13,14 +13,13 @@
 
 namespace tpuest {
 
-// Events are gathered until Flush (or destruction, or 64 KiB of them), which hands them to the
-// kernel in whole records; a process that dies leaves a file whose last record may be cut, which
-// readers bear.
+// Buffers events until Flush, destruction, or 64 KiB, and then passes whole records to the kernel.
+// A process that dies may leave a file whose last record is cut, which readers accept.
 class EventWriter {
  public:
-  // Creates `folder` if need be, and in it a new file
-  // "events.out.tfevents.<seconds>.<host><suffix>", which starts with the version "brain.Event:2";
-  // where that file exists already, the next second's name is taken. `suffix` is TensorFlow's
+  // Creates `folder` if necessary, and in it a new file
+  // "events.out.tfevents.<seconds>.<host><suffix>" that starts with the version "brain.Event:2". If
+  // that file exists already, takes the name of the next second. `suffix` is TensorFlow's
   // filename_suffix.
   EventWriter(const std::string& folder, double now, std::string_view suffix = "");
   ~EventWriter();
@@ -28,13 +27,13 @@ class EventWriter {
   EventWriter& operator=(const EventWriter&) = delete;
 
   void Scalar(double now, int64_t step, std::string_view tag, float value);
-  // Several values in one event.
+  // Writes several values in one event.
   void Summary(double now, int64_t step, const std::vector<SummaryValue>& values);
-  // Lines for TensorBoard's text plugin.
+  // Writes lines for TensorBoard's text plugin.
   void Text(double now, int64_t step, std::string_view tag, const std::vector<std::string>& lines);
-  // A string tensor without plugin, as Estimator writes checkpoint_path.
+  // Writes a string tensor without a plugin, as Estimator writes checkpoint_path.
   void String(double now, int64_t step, std::string_view tag, const std::string& value);
-  // A serialized GraphDef or MetaGraphDef.
+  // Writes a serialized GraphDef or MetaGraphDef.
   void Graph(double now, int64_t step, std::string_view graph_def);
   void MetaGraph(double now, int64_t step, std::string_view meta_graph_def);
   void SessionLog(double now, int64_t step, const SessionLogData& log);

@@ -21,7 +21,7 @@ std::vector<double> BucketLimits() {
   return limits;
 }
 
-// Runs of empty buckets become one.
+// Merges each run of empty buckets into one.
 void Collapse(const std::vector<double>& limits, const std::vector<double>& counts,
               HistogramData& data) {
   for (size_t i = 0; i < limits.size(); ++i) {

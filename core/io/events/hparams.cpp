@@ -6,7 +6,7 @@ namespace tpuest {
 namespace {
 
 SummaryValue Summary(std::string tag, const pb::HParamsPluginData& data) {
-  // The value is none: the plugin looks at the metadata alone.
+  // There is no value: the plugin reads only the metadata.
   return {.tag = std::move(tag),
           .value = Tensor(DType::kFloat, {0}),
           .plugin_name = "hparams",

@@ -12,8 +12,8 @@ namespace tpuest {
 using HParam = std::variant<bool, double, std::string>;
 using HParams = std::map<std::string, HParam>;
 
-// The summary that begins a session, at this time in seconds since the epoch, and the one that ends
-// it well.
+// The summary that begins a session, with its start time in seconds since the epoch, and the
+// summary that ends it successfully.
 [[nodiscard]] SummaryValue HParamsStart(const HParams& hparams, double now);
 [[nodiscard]] SummaryValue HParamsEnd(double now);
 

@@ -10,7 +10,7 @@ namespace {
 // A tag's byte: field number and wire type.
 constexpr uint64_t Tag(uint32_t field, WireType type) { return field << 3 | type; }
 
-// Takes a message apart field by field; `example` is where byte 0 is.
+// Reads a message field by field; `example` points to byte 0 of the Example.
 class Wire {
  public:
   Wire(std::string_view message, const char* example) : rest_(message), example_(example) {}
@@ -65,7 +65,8 @@ class Wire {
   const char* example_;
 };
 
-// Numbers in a run of varints that has been or is being checked: a number ends in a byte < 0x80.
+// Counts the numbers in a run of varints; a number ends with a byte < 0x80. The caller checks the
+// run before or after.
 size_t CountVarints(std::string_view run) {
   size_t count = 0;
   for (const char c : run) count += static_cast<unsigned char>(c) < 0x80 ? 1 : 0;
@@ -304,7 +305,7 @@ bool ExampleCursor::Next(FeatureView& feature) {
 }
 
 // SequenceExample: Features context = 1; FeatureLists feature_lists = 2, a map of name to
-// FeatureList, which is Feature feature = 1, repeated.
+// FeatureList, which is a repeated Feature feature = 1.
 void ParseFeatureLists(std::string_view example, const FeatureListVisitor& visitor) {
   const auto each = [&](std::string_view message, uint64_t field, const auto& visit) {
     Wire wire(message, example.data());

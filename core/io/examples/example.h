@@ -1,7 +1,7 @@
 #pragma once
-// tf.Example (TensorFlow's example.proto and feature.proto) is read straight from its wire bytes,
-// without a copy, and written with sorted names. Lists of numbers may be packed or not. Errors are
-// of Code::kData and name the byte of the Example; the caller adds which file and record it is.
+// Reads tf.Example (TensorFlow's example.proto and feature.proto) directly from its wire bytes,
+// without a copy, and writes it with sorted names. Lists of numbers may be packed or not. Errors
+// are of Code::kData and name the byte of the Example; the caller adds the file and the record.
 
 #include <cstdint>
 #include <map>
@@ -25,23 +25,23 @@ struct FeatureView {
   size_t count = 0;       // values in the list
   std::string_view list;  // the list message's bytes
 
-  // Each writes `count` values; the kind must be the one that is read.
+  // Each writes `count` values; `kind` must match.
   void CopyBytes(std::span<std::string_view> values) const;
   void CopyFloats(std::span<float> values) const;
   void CopyInts(std::span<int64_t> values) const;
 };
 
-// Walks the features of an Example in the order of its bytes. If a name occurs twice, both are
-// yielded and the later one counts, as in any protobuf map.
+// Walks the features of an Example in the order of its bytes. If a name occurs twice, Next yields
+// both, and the later one counts, as in any protobuf map.
 class ExampleCursor {
  public:
   explicit ExampleCursor(std::string_view example);
-  // The next feature; false at the end.
+  // Reads the next feature; returns false at the end.
   [[nodiscard]] bool Next(FeatureView& feature);
 
  private:
-  std::string_view example_;   // all of it
-  std::string_view rest_;      // of the Example, after `features_`
+  std::string_view example_;   // the whole Example
+  std::string_view rest_;      // bytes of the Example after `features_`
   std::string_view features_;  // of the Features message being walked
 };
 
@@ -53,7 +53,7 @@ void ParseExample(std::string_view example, Visitor&& visitor) {
   while (cursor.Next(feature)) visitor(static_cast<const FeatureView&>(feature));
 }
 
-// Builds an Example; the same features give the same bytes whatever the order of the calls.
+// Builds an Example; the order of the calls does not change the bytes.
 class ExampleWriter {
  public:
   void Bytes(std::string_view name, std::span<const std::string_view> values);
@@ -61,7 +61,7 @@ class ExampleWriter {
   void Floats(std::string_view name, std::span<const float> values);
   void Ints(std::string_view name, std::span<const int64_t> values);
   void Int(std::string_view name, int64_t value);
-  // The Example's bytes; the writer is then empty again.
+  // Returns the Example's bytes and empties the writer.
   [[nodiscard]] std::string Finish();
 
  private:

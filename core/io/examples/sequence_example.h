@@ -1,6 +1,6 @@
 #pragma once
-// tf.SequenceExample (TensorFlow's example.proto): its context is read as an Example's features are
-// (core/io/examples/example.h), its lists of features by this.
+// Reads the feature lists of a tf.SequenceExample (TensorFlow's example.proto). Its context is read
+// as the features of an Example are (core/io/examples/example.h).
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace tpuest {
 
-// The list's name, the step and its feature; a list without steps is told once, as step -1 with a
-// feature of FeatureKind::kNone.
+// Takes the list's name, the step and its feature. A list without steps is reported once, as step
+// -1 with a feature of FeatureKind::kNone.
 using FeatureListVisitor =
     std::function<void(std::string_view name, int64_t step, const FeatureView& feature)>;
 

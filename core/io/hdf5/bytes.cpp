@@ -12,7 +12,7 @@
 namespace tpuest {
 namespace {
 
-// Where the superblock begins: at 0, or at 512, 1024, 2048, ... behind what a user put there.
+// Finds the start of the superblock: 0, or 512, 1024, 2048, ... after a user block.
 size_t FindSuperblock(std::string_view bytes) {
   for (size_t at = 0; at + kHdf5Signature.size() <= bytes.size(); at = at == 0 ? 512 : 2 * at) {
     if (bytes.substr(at, kHdf5Signature.size()) == kHdf5Signature) return at;
@@ -35,8 +35,9 @@ Hdf5Bytes::Hdf5Bytes(std::string name, std::string_view bytes, std::shared_ptr<c
 }
 
 // Superblock 0: versions, K of leaves and of inner nodes, flags; base address, free space, end of
-// file, driver; then the root's entry, in which its address is the second word. 1 has four bytes
-// more before the addresses. 2 and 3: base address, extension, end of file, root, checksum.
+// file, driver; then the root's entry, whose second word is its address. Version 1 has four more
+// bytes before the addresses. Versions 2 and 3: base address, extension, end of file, root,
+// checksum.
 void Hdf5Bytes::ReadSuperblock(uint64_t user_block) {
   Hdf5Cursor cursor(*this, bytes_, "");
   cursor.Skip(kHdf5Signature.size());
@@ -51,7 +52,7 @@ void Hdf5Bytes::ReadSuperblock(uint64_t user_block) {
   }
   cursor.Skip(version == 0 ? 9 : version == 1 ? 13 : 1);
   cursor.Skip(16);
-  const uint64_t end = cursor.U64();  // counts from the begin of the file
+  const uint64_t end = cursor.U64();  // counted from the start of the file
   if (version < 2) cursor.Skip(16);
   root_ = cursor.U64();
   if (version >= 2) CheckHdf5Sum(*this, bytes_.substr(0, 48), "");
@@ -75,7 +76,8 @@ std::string_view Hdf5Bytes::From(uint64_t address, std::string_view path) const 
 }
 
 void Hdf5Bytes::Fault(std::string_view path, std::string_view message, std::string hint) const {
-  // A path may be as long as a damaged file has it.
+  // A path in an error is cut to this length, because a damaged file may contain a path of any
+  // length.
   constexpr size_t kMostPath = 400;
   std::string place = name_ + ": ";
   if (!path.empty()) {

@@ -1,8 +1,9 @@
 #pragma once
-// The bytes of an HDF5 file, and the words in them. Private to the reader.
+// The bytes of an HDF5 file and the numbers in them. Private to the reader.
 //
-// Addresses count from the superblock; all bits set is "nowhere". Numbers are little-endian,
-// addresses and lengths have 8 bytes (other sizes, which nothing writes any more, are refused).
+// Addresses count from the superblock; an address with all bits set means "nowhere". Numbers are
+// little-endian. Addresses and lengths have 8 bytes; other sizes, which no current program writes,
+// are refused.
 
 #include <cstdint>
 #include <map>
@@ -26,18 +27,20 @@ class Hdf5Bytes {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] uint64_t size() const { return bytes_.size(); }
   [[nodiscard]] uint64_t root() const { return root_; }
-  // The bytes at an address; an Error about the object at `path` where the file has not so many.
+  // The bytes at an address. Throws an Error about the object at `path` if the file ends before
+  // them.
   [[nodiscard]] std::string_view At(uint64_t address, uint64_t size, std::string_view path) const;
-  // All from an address to the end.
+  // All bytes from an address to the end of the file.
   [[nodiscard]] std::string_view From(uint64_t address, std::string_view path) const;
   // Error kData: "model.h5: /dense: message".
   [[noreturn]] void Fault(std::string_view path, std::string_view message,
                           std::string hint = "") const;
-  // Counts bytes that are looked at. Structures that lead to each other again and again would
-  // keep a reader busy for ever; a sound file is walked through a few times.
+  // Counts the bytes that the reader visits and throws if they are far more than the file has. A
+  // sound file is walked a few times; structures that lead to each other in circles would keep a
+  // reader busy for ever.
   void Spend(uint64_t bytes, std::string_view path) const;
 
-  // Headers that were read, by address.
+  // The headers that have been read, by address.
   mutable std::map<uint64_t, std::shared_ptr<const Hdf5Header>> headers;
 
  private:
@@ -50,7 +53,8 @@ class Hdf5Bytes {
   mutable uint64_t budget_ = 0;
 };
 
-// Takes words off the front of some bytes; an Error about the object at `path` where they end.
+// Reads numbers from the start of some bytes. Throws an Error about the object at `path` if the
+// bytes end.
 class Hdf5Cursor {
  public:
   Hdf5Cursor(const Hdf5Bytes& file, std::string_view bytes, std::string_view path)
@@ -67,7 +71,7 @@ class Hdf5Cursor {
   [[nodiscard]] uint64_t U64() { return Word<uint64_t>(); }
   // A number of `size` bytes, at most 8.
   [[nodiscard]] uint64_t Unsigned(uint64_t size);
-  // Error where the next four bytes are not these.
+  // Throws an Error if the next four bytes are not `signature`.
   void Expect(std::string_view signature);
   [[nodiscard]] uint64_t left() const { return bytes_.size(); }
   [[nodiscard]] std::string_view rest() const { return bytes_; }
@@ -78,9 +82,9 @@ class Hdf5Cursor {
   std::string_view path_;
 };
 
-// Bob Jenkins' lookup3, which ends the newer structures.
+// Bob Jenkins' lookup3, the checksum at the end of the newer structures.
 [[nodiscard]] uint32_t Hdf5Checksum(std::string_view bytes);
-// Error where the last four of the bytes are not the checksum of those before.
+// Throws an Error if the last four bytes are not the checksum of the bytes before them.
 void CheckHdf5Sum(const Hdf5Bytes& file, std::string_view bytes, std::string_view path);
 
 }  // namespace tpuest

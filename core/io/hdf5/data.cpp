@@ -1,8 +1,8 @@
-// The data of a dataset: in its header, in one piece, or in chunks, which may be packed.
+// The data of a dataset: in its header, in one piece, or in chunks, which may be compressed.
 //
 // Chunks are in a tree "TREE" (1, level, count [2], two neighbours, then keys and children in
-// turn); a key is the stored size [4], filters left out [4], and where the chunk begins along each
-// axis, and within an element [8 each]. Chunks on the border are whole, too.
+// turn). A key consists of the stored size [4], the skipped filters [4], and the chunk's first
+// index along each axis and within an element [8 each]. Chunks at the border are stored whole.
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -18,14 +18,14 @@ namespace {
 
 enum Filter : unsigned { kDeflate = 1, kShuffle = 2, kFletcher = 3 };
 
-// deflate makes at most 1032 bytes of one.
+// Deflate expands one byte to at most 1032.
 constexpr uint64_t kMostDeflated = 1032;
 
 struct Chunk {
   std::vector<uint64_t> begin;  // along each axis
   uint64_t address;
-  uint64_t size;      // stored
-  uint32_t left_out;  // bit i: without the i-th filter
+  uint64_t size;      // stored bytes
+  uint32_t left_out;  // bit i: the i-th filter was skipped
 };
 
 class Chunks {
@@ -44,7 +44,8 @@ class Chunks {
   }
 
  private:
-  // All chunks, each where one belongs and once, of a size that their stored bytes can have.
+  // Finds all chunks. Checks that each position has exactly one chunk, and that its stored bytes
+  // can expand to its size.
   void Find() {
     const std::vector<int64_t>& sizes = header_.space.shape.dims();
     if (header_.layout.chunk.size() != sizes.size()) {
@@ -130,14 +131,14 @@ class Chunks {
     }
   }
 
-  // Filters were applied in their order, and are undone from the last.
+  // Filters were applied in their order, so this undoes them from the last to the first.
   void Unpack(const Chunk& chunk, std::string& raw) const {
     std::string_view bytes = file_.At(chunk.address, chunk.size, path_);
     std::string unpacked;
     for (size_t i = header_.filters.size(); i-- > 0;) {
       if (i < 32 && ((chunk.left_out >> i) & 1U) != 0) continue;
       switch (header_.filters[i].id) {
-        case kFletcher:  // four bytes behind the data
+        case kFletcher:  // the checksum is the four bytes after the data
           if (bytes.size() < 4) file_.Fault(path_, "damaged: a chunk without its checksum");
           bytes.remove_suffix(4);
           break;
@@ -158,7 +159,8 @@ class Chunks {
   }
 
   std::string Inflated(std::string_view bytes) const {
-    std::string out(chunk_bytes_ + 4, '\0');  // and a checksum, if that came first
+    std::string out(chunk_bytes_ + 4,
+                    '\0');  // plus a checksum, if that filter was applied before this one
     uLongf size = out.size();
     const int result = ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
                                     reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
@@ -167,7 +169,8 @@ class Chunks {
     return out;
   }
 
-  // The first bytes of all elements, then the second ones, ...; what is left over stays.
+  // Undoes the shuffle filter, which stores the first bytes of all elements, then the second bytes,
+  // and so on. Bytes beyond the last whole element stay as they are.
   std::string Unshuffled(std::string_view bytes) const {
     const uint64_t element = header_.type.size;
     const uint64_t count = bytes.size() / element;
@@ -178,11 +181,11 @@ class Chunks {
     return out;
   }
 
-  // Copies what of a chunk is within the shape, a row at a time.
+  // Copies the part of a chunk that lies within the shape, row by row.
   void Place(const Chunk& chunk, const char* raw, char* to) const {
     const std::vector<int64_t>& sizes = header_.space.shape.dims();
     const size_t rank = sizes.size();
-    std::vector<uint64_t> extent(rank);  // of the chunk, within the shape
+    std::vector<uint64_t> extent(rank);  // of the part of the chunk that lies within the shape
     uint64_t rows = 1;
     for (size_t axis = 0; axis < rank; ++axis) {
       extent[axis] = std::min(header_.layout.chunk[axis],
@@ -220,7 +223,7 @@ uint64_t DataBytes(const Hdf5Header& header) {
 
 }  // namespace
 
-// Of chunks it is only said here that the file could hold them.
+// Checks of chunks only that the file is large enough to contain them.
 void CheckHdf5Data(const Hdf5Bytes& file, const Hdf5Header& header, std::string_view path) {
   const uint64_t size = DataBytes(header);
   if (size == 0) return;

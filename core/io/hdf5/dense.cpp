@@ -2,12 +2,13 @@
 // checksums, whose records refer to the heap.
 //
 // The tree: "BTHD", 0, type, size of a node [4], size of a record [2], depth [2], two percentages,
-// root, its count [2], count of all, checksum. A node is "BTLF" or "BTIN", 0, type, records; inner
-// ones then have a child more than records: address, its count, and below the lowest inner level
-// the count of all below it; checksum. Counts take as many bytes as the greatest that can be. The
-// heap "FRHP" is one block "FHDB", or a table "FHIB" of rows of blocks: those of the first two rows
-// are of the first size, and each row's of twice the size of the row before. An id is what it is
-// (bits 4 and 5: 0 in a block, 1 alone, 2 within the id), then offset and length.
+// root, its count [2], total count, checksum. A node is "BTLF" or "BTIN", 0, type, records,
+// checksum. Before the checksum, an inner node has one child more than it has records: address, its
+// count, and above the lowest inner level the total count below it. A count has as many bytes as
+// the largest possible count needs. The heap "FRHP" is one block "FHDB", or a table "FHIB" of rows
+// of blocks: the blocks of the first two rows have the first size, and each later row's blocks are
+// twice as large as the row's before. An id is its kind (bits 4 and 5: 0 in a block, 1 an object by
+// itself, 2 within the id), then offset and length.
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@
 namespace tpuest {
 namespace {
 
-constexpr int kMostDepth = 16;  // of 11 records a node and more
+constexpr int kMostDepth = 16;  // enough for nodes of 11 records or more
 
 uint64_t BytesFor(uint64_t greatest) {
   return (static_cast<uint64_t>(std::bit_width(greatest)) + 7) / 8;
@@ -75,7 +76,7 @@ class Heap {
     return row < 2 ? first_size_ : first_size_ << (row - 1);
   }
 
-  // Offsets count over all blocks of the heap, with what is at their beginnings.
+  // Offsets count over all blocks of the heap, including the blocks' own headers.
   [[nodiscard]] std::string_view InBlock(uint64_t address, uint64_t size, uint64_t begin,
                                          uint64_t offset, uint64_t length) const {
     const std::string_view block = file_.At(address, size, path_);
@@ -102,7 +103,7 @@ class Heap {
         const uint64_t child = cursor.U64();
         if (offset < begin || offset - begin >= size) continue;
         if (row < direct_rows_) return InBlock(child, size, begin, offset, length);
-        // A table of `size` bytes of blocks has as many rows as that takes.
+        // The size of a child table, `size` bytes of blocks, gives its number of rows.
         const auto child_rows = static_cast<uint64_t>(std::bit_width(size / first_size_ / width_));
         return InTable(child, child_rows, begin, offset, length, depth + 1);
       }
@@ -158,7 +159,7 @@ class Tree {
   static constexpr uint64_t kPrefix = 6;  // signature, version, type
   static constexpr uint64_t kSum = 4;
 
-  // The bytes of a count of records in a child, and of all below it, by the child's level.
+  // Finds the sizes of a child's count of records and of its total count, by the child's level.
   void FindCounts() {
     const uint64_t leaf_most = (node_size_ - kPrefix - kSum) / record_size_;
     most_.push_back(leaf_most);
@@ -174,7 +175,7 @@ class Tree {
     if (most_.size() <= depth_) file_.Fault(path_, "damaged: the depth of a tree");
   }
 
-  // Of a node of that level to its child.
+  // Bytes of a pointer from a node of that level to its child.
   [[nodiscard]] uint64_t PointerSize(unsigned level) const {
     return 8 + BytesFor(most_[0]) + (level > 1 ? BytesFor(most_below_[level - 1]) : 0);
   }
@@ -209,8 +210,8 @@ class Tree {
   uint64_t root_ = kNowhere;
   uint64_t root_count_ = 0;
   uint64_t id_at_ = 0;
-  std::vector<uint64_t> most_;        // records in a node, by level
-  std::vector<uint64_t> most_below_;  // and in all below it
+  std::vector<uint64_t> most_;        // most records of a node, by level
+  std::vector<uint64_t> most_below_;  // most records of a node and all nodes below it, by level
 };
 
 }  // namespace
@@ -222,7 +223,7 @@ std::vector<std::string_view> ReadHdf5DenseMessages(const Hdf5Bytes& file, uint6
   const Tree records(file, tree, path);
   std::vector<std::string_view> found;
   records.ForEachRecord([&](std::string_view record) {
-    // Ids of links fill their record, those of attributes have 8 bytes.
+    // The id of a link fills the rest of its record; the id of an attribute has 8 bytes.
     const std::string_view id = record.substr(records.id_at());
     found.push_back(messages.Message(id.substr(0, std::min<uint64_t>(messages.id_size(), 8))));
   });

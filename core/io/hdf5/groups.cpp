@@ -1,10 +1,10 @@
-// What a group holds.
+// The members of a group.
 //
 // Old groups: a tree "TREE" (0, level, count [2], two neighbours, then keys and children in turn)
-// over tables "SNOD" (1, 0, count [2], entries of 40 bytes: where in the heap its name is, address,
-// kind of cache [4], 0 [4], cache [16]); and the heap "HEAP" (0 [4], size, free space, address of
-// the names). New groups have a message for each link; of many, they are in a fractal heap
-// (dense.cpp).
+// over tables "SNOD" (1, 0, count [2], entries of 40 bytes: offset of the name in the heap,
+// address, kind of cache [4], 0 [4], cache [16]); and the heap "HEAP" (0 [4], size, free space,
+// address of the names). New groups have one message per link; if there are many, the messages are
+// in a fractal heap (dense.cpp).
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ constexpr uint64_t kEntrySize = 40;
 
 void AddLink(const Hdf5Bytes& file, std::string_view name, uint64_t address, Hdf5Header& header,
              std::string_view path) {
-  // Paths are names with slashes between them, and "." in them is where one is.
+  // Paths consist of names separated by slashes, and "." in a path means the current group.
   if (name.empty() || name == "." || name.find('/') != std::string_view::npos) {
     file.Fault(path, "damaged: it holds something without a name");
   }
@@ -60,7 +60,8 @@ struct SymbolTables {
     }
   }
 
-  // A child is one level lower, so this ends; the budget ends what is shared too often.
+  // A child is one level lower, so the recursion ends; the budget of Spend ends walks over nodes
+  // that too many parents share.
   void ReadNode(uint64_t address, int expected_level) const {
     Hdf5Cursor cursor(file, file.From(address, path), path);
     cursor.Expect("TREE");
@@ -97,7 +98,7 @@ void ReadHdf5SymbolTable(const Hdf5Bytes& file, uint64_t tree, uint64_t heap, Hd
   SymbolTables{.file = file, .names = names, .header = header, .path = path}.ReadNode(tree, -1);
 }
 
-// 1, flags, (what it is), (order [8]), (character set), size of the name [1 to 8], name, address.
+// 1, flags, (kind), (order [8]), (character set), size of the name [1 to 8], name, address.
 void ReadHdf5Link(const Hdf5Bytes& file, std::string_view message, Hdf5Header& header,
                   std::string_view path) {
   Hdf5Cursor cursor(file, message, path);

@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-// "/a/b" of "/a" and "b".
+// Returns "/a/b" for "/a" and "b".
 std::string Below(const std::string& path, std::string_view name) {
   std::string below = path == "/" ? "" : path;
   below += '/';
@@ -19,12 +19,13 @@ std::string Below(const std::string& path, std::string_view name) {
   return below;
 }
 
-// What ends a text of fixed size: NULs, or (as Fortran writes) spaces, which h5py does not.
+// Removes the padding at the end of a string of fixed size: NULs, or spaces, which Fortran writes
+// and which h5py keeps.
 std::string Trimmed(std::string_view text) { return std::string(text.substr(0, text.find('\0'))); }
 
-// A text that an attribute refers to: its size [4], a collection, its number there [4]. A
-// collection is "GCOL", 1, 0 [3], size, then objects: number [2], references [2], 0 [4], size, data
-// padded to 8.
+// A string that an attribute refers to: its size [4], the address of a collection, its number in it
+// [4]. A collection is "GCOL", 1, 0 [3], size, then objects: number [2], references [2], 0 [4],
+// size, data padded to 8.
 std::string ReferredText(const Hdf5Bytes& file, Hdf5Cursor& reference, std::string_view path) {
   const uint64_t size = reference.U32();
   const uint64_t address = reference.U64();
@@ -41,7 +42,7 @@ std::string ReferredText(const Hdf5Bytes& file, Hdf5Cursor& reference, std::stri
     const unsigned found = objects.U16();
     objects.Skip(6);
     const uint64_t found_size = objects.U64();
-    if (found == 0) break;  // free space, up to the end
+    if (found == 0) break;  // free space up to the end
     const std::string_view data = objects.Take(found_size);
     if (found == number) {
       if (size > data.size()) break;
@@ -83,7 +84,7 @@ std::vector<std::string> Hdf5Object::Names() const {
 }
 
 std::optional<Hdf5Object> Hdf5Object::Find(std::string_view path) const {
-  // Deeper than anything that a model holds, and than a damaged file may ask for.
+  // No model is nested deeper; a damaged file may ask for more.
   constexpr int kMostDepth = 256;
   Hdf5Object object = *this;
   for (int depth = 0; !path.empty(); ++depth) {

@@ -1,12 +1,13 @@
-// An object's header is a list of messages: of what type and shape a dataset is and where its data
-// are, what a group holds, and attributes. It may go on elsewhere in the file.
+// An object's header is a list of messages: the type and shape of a dataset and the address of its
+// data, the members of a group, and attributes. Continuation blocks may hold more of the header
+// elsewhere in the file.
 //
 //   version 1: version, 0, count of messages [2], references [4], size of this part [4], 0 [4]; a
-//     message is type [2], size [2], flags, 0 [3], data. What follows elsewhere is messages only.
-//   version 2: "OHDR", 2, flags, (times [16]), (limits of attributes [4]), size of this part [1 to
-//   8];
-//     a message is type [1], size [2], flags, (order [2]), data; checksum [4]. What follows
-//     elsewhere begins with "OCHK" and ends with a checksum.
+//     message is type [2], size [2], flags, 0 [3], data. Continuation blocks hold only messages.
+//   version 2: "OHDR", 2, flags, (times [16]), (limits of attributes [4]), size of this part
+//     [1 to 8];
+//     a message is type [1], size [2], flags, (order [2]), data; checksum [4]. Continuation
+//     blocks begin with "OCHK" and end with a checksum.
 
 #include "core/io/hdf5/header.h"
 
@@ -30,7 +31,7 @@ enum Message : unsigned {
   kSymbolTable = 0x11,
   kAttributeInfo = 0x15,
 };
-constexpr unsigned kShared = 0x02;  // a flag of messages: it stands elsewhere
+constexpr unsigned kShared = 0x02;  // flag of a message that is stored elsewhere
 
 struct Part {
   uint64_t address;
@@ -103,7 +104,7 @@ class HeaderReader {
 
   void ReadSecondMessages(Hdf5Cursor& cursor, bool has_order) {
     const uint64_t head_size = has_order ? 6 : 4;
-    while (cursor.left() >= head_size) {  // fewer are a gap
+    while (cursor.left() >= head_size) {  // fewer bytes than a message needs are a gap
       const unsigned type = cursor.U8();
       const unsigned size = cursor.U16();
       const unsigned flags = cursor.U8();
@@ -177,7 +178,7 @@ class HeaderReader {
     }
   }
 
-  // The same with an order of two bytes.
+  // As above, but the order has two bytes.
   void TakeAttributeInfo(Hdf5Cursor& cursor) {
     cursor.Skip(1);
     if ((cursor.U8() & 1U) != 0) cursor.Skip(2);

@@ -1,5 +1,5 @@
 #pragma once
-// What an object's header says. Private to the reader.
+// The contents of an object's header. Private to the reader.
 
 #include <cstdint>
 #include <map>
@@ -21,12 +21,12 @@ struct Hdf5Type {
   uint64_t size = 0;  // bytes of an element
   bool big_endian = false;
   bool opaque = false;
-  std::string name;  // of what no tensor has, for messages
+  std::string name;  // for messages: the name of a type that tensors lack
 };
 
 struct Hdf5Space {
   Shape shape;
-  bool null = false;  // no elements, not even one
+  bool null = false;  // no elements, not even a scalar
 };
 
 struct Hdf5Attribute {
@@ -36,7 +36,7 @@ struct Hdf5Attribute {
   std::string_view data;
 };
 
-// Where the data of a dataset are.
+// Describes how and where a dataset's data are stored.
 struct Hdf5Layout {
   enum class Kind { kNone, kCompact, kContiguous, kTreeOfChunks, kSingleChunk };
   Kind kind = Kind::kNone;
@@ -52,8 +52,8 @@ struct Hdf5Filter {
 };
 
 struct Hdf5Header {
-  std::map<std::string, uint64_t, std::less<>> links;  // of a group: the addresses of what it holds
-  std::map<std::string, std::string_view, std::less<>> attributes;  // their messages
+  std::map<std::string, uint64_t, std::less<>> links;  // of a group: the addresses of its members
+  std::map<std::string, std::string_view, std::less<>> attributes;  // messages of the attributes
   bool is_dataset = false;
   Hdf5Type type;
   Hdf5Space space;
@@ -61,7 +61,7 @@ struct Hdf5Header {
   std::vector<Hdf5Filter> filters;
 };
 
-// The header at an address, read once a file.
+// The header at an address; each header of a file is read once.
 [[nodiscard]] std::shared_ptr<const Hdf5Header> ReadHdf5Header(const Hdf5Bytes& file,
                                                                uint64_t address,
                                                                const std::string& path);
@@ -83,18 +83,18 @@ struct Hdf5Header {
 // Adds the links of an old group: a tree of symbol tables, and a heap of their names.
 void ReadHdf5SymbolTable(const Hdf5Bytes& file, uint64_t tree, uint64_t heap, Hdf5Header& header,
                          std::string_view path);
-// Adds the link of a message.
+// Adds the link that a message describes.
 void ReadHdf5Link(const Hdf5Bytes& file, std::string_view message, Hdf5Header& header,
                   std::string_view path);
-// The messages (links, attributes) in a fractal heap, which the records of a tree name.
+// The messages (links, attributes) in a fractal heap that the records of a tree refer to.
 [[nodiscard]] std::vector<std::string_view> ReadHdf5DenseMessages(const Hdf5Bytes& file,
                                                                   uint64_t heap, uint64_t tree,
                                                                   std::string_view path);
 
-// An Error where the data that a dataset's shape and type ask for cannot be in the file: to be
-// called before memory is asked for.
+// Throws an Error if the file cannot contain as many data as a dataset's shape and type require.
+// Callers check this before they allocate memory.
 void CheckHdf5Data(const Hdf5Bytes& file, const Hdf5Header& header, std::string_view path);
-// The data, as the type stores them, to memory of that many bytes.
+// Reads the data, in the type's stored form, to memory of that many bytes.
 void ReadHdf5Data(const Hdf5Bytes& file, const Hdf5Header& header, char* to, std::string_view path);
 
 }  // namespace tpuest

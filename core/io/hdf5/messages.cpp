@@ -1,5 +1,5 @@
-// The messages of an object's header: types, shapes, attributes, where the data are, how they are
-// packed.
+// The messages of an object's header: types, shapes, attributes, and where and how the data are
+// stored.
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ DType IntegerOf(uint64_t size, bool is_signed) {
   }
 }
 
-// Of the bits that a floating-point type has for its exponent: IEEE's types, and bfloat16.
+// Finds a floating-point type by the bits of its exponent: IEEE's types, and bfloat16.
 DType FloatOf(uint64_t size, unsigned exponent_size) {
   if (size == 2 && exponent_size == 5) return DType::kHalf;
   if (size == 2 && exponent_size == 8) return DType::kBfloat16;
@@ -40,7 +40,7 @@ DType FloatOf(uint64_t size, unsigned exponent_size) {
   return DType::kInvalid;
 }
 
-// The padding that the first version of attributes has behind each part.
+// Version 1 of attributes pads each part to a multiple of 8 bytes.
 uint64_t Padded(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
 
 struct AttributeHead {
@@ -73,7 +73,7 @@ AttributeHead ReadAttributeHead(const Hdf5Bytes& file, Hdf5Cursor& cursor, std::
 
 }  // namespace
 
-// Class and version in a byte, bits of the class [3], size [4], properties.
+// Class and version in one byte, bits of the class [3], size [4], properties.
 Hdf5Type ReadHdf5Type(const Hdf5Bytes& file, std::string_view message, std::string_view path) {
   Hdf5Cursor cursor(file, message, path);
   const unsigned head = cursor.U8();
@@ -100,7 +100,7 @@ Hdf5Type ReadHdf5Type(const Hdf5Bytes& file, std::string_view message, std::stri
       type.big_endian = false;
       type.dtype = type.size == 2 ? DType::kUint16 : DType::kInvalid;
       break;
-    case 8: {  // of numbers: h5py's bool is one of int8
+    case 8: {  // an enumeration of numbers; h5py stores bool as one of int8
       const Hdf5Type base = ReadHdf5Type(file, cursor.rest(), path);
       type.big_endian = base.big_endian;
       if (base.size == type.size) type.dtype = type.size == 1 ? DType::kBool : base.dtype;
@@ -116,8 +116,8 @@ Hdf5Type ReadHdf5Type(const Hdf5Bytes& file, std::string_view message, std::stri
   return type;
 }
 
-// Version 1: 1, rank, flags, 0 [5], sizes [8 each]. Version 2: 2, rank, flags, what it is (0: one
-// element, 1: an array, 2: nothing), sizes.
+// Version 1: 1, rank, flags, 0 [5], sizes [8 each]. Version 2: 2, rank, flags, kind (0: one
+// element, 1: an array, 2: empty), sizes.
 Hdf5Space ReadHdf5Space(const Hdf5Bytes& file, std::string_view message, std::string_view path) {
   Hdf5Cursor cursor(file, message, path);
   const unsigned version = cursor.U8();
@@ -168,7 +168,8 @@ Hdf5Attribute ReadHdf5Attribute(const Hdf5Bytes& file, std::string_view message,
 }
 
 // Version 3: 3, class, then 0: size [2], data; 1: address, size; 2: rank + 1, address of a tree,
-// sizes of a chunk [4 each], the last one of an element. Version 4 has other indices of chunks.
+// sizes of a chunk [4 each]; the last size is that of an element. Version 4 indexes chunks
+// differently.
 Hdf5Layout ReadHdf5Layout(const Hdf5Bytes& file, std::string_view message, std::string_view path) {
   constexpr std::string_view kRepack =
       "rewrite the file with `h5repack -f NONE` or save the model again";
@@ -193,7 +194,7 @@ Hdf5Layout ReadHdf5Layout(const Hdf5Bytes& file, std::string_view message, std::
     if (rank < 2 || rank > 33) file.Fault(path, fmt::format("damaged: chunks of rank {}", rank));
     const auto read_sizes = [&](uint64_t bytes) {
       for (unsigned axis = 0; axis < rank; ++axis) layout.chunk.push_back(cursor.Unsigned(bytes));
-      layout.chunk.pop_back();  // the size of an element
+      layout.chunk.pop_back();  // the last size is that of an element
     };
     if (version == 3) {
       layout.kind = Hdf5Layout::Kind::kTreeOfChunks;
@@ -222,8 +223,8 @@ Hdf5Layout ReadHdf5Layout(const Hdf5Bytes& file, std::string_view message, std::
 }
 
 // Version 1: 1, count, 0 [6]; a filter is id [2], size of its name [2], flags [2], count of values
-// [2], name, values [4 each], 4 bytes more if these are odd. Version 2 has no names below id 256,
-// no padding.
+// [2], name, values [4 each], and 4 more bytes if the count is odd. Version 2 has no names for ids
+// below 256 and no padding.
 std::vector<Hdf5Filter> ReadHdf5Filters(const Hdf5Bytes& file, std::string_view message,
                                         std::string_view path) {
   Hdf5Cursor cursor(file, message, path);

@@ -1,6 +1,6 @@
-// In this order: superblock 0; then each object behind those that it holds: a dataset as data and
-// header, a group as heap of names, symbol tables, trees over them, header. What each is made of
-// stands where it is read (groups.cpp, header.cpp, messages.cpp).
+// The order of the file: superblock 0; then each object after its members. A dataset is its data
+// and then its header; a group is its heap of names, symbol tables, trees over them, and header.
+// The readers describe the format of each (groups.cpp, header.cpp, messages.cpp).
 
 #include "core/io/hdf5/writer.h"
 
@@ -14,7 +14,7 @@
 namespace tpuest {
 namespace {
 
-// Twice as many entries has a table, and children a node of a tree: what HDF5 has by itself.
+// HDF5's default: a table has twice as many entries, and a node of a tree twice as many children.
 constexpr uint16_t kLeaf = 4;
 constexpr uint16_t kInner = 16;
 constexpr uint64_t kSuperblockSize = 96;
@@ -24,7 +24,7 @@ constexpr uint64_t kNodeSize = 24 + (2 * kInner + 1) * 8 + 2 * kInner * 8;
 void PadTo8(std::string& out) { out.resize((out.size() + 7) / 8 * 8); }
 
 struct Entry {
-  uint64_t name;  // where in the heap
+  uint64_t name;  // offset in the heap
   uint64_t address;
 };
 
@@ -34,7 +34,8 @@ void AppendEntry(std::string& out, const Entry& entry) {
   out.append(24, '\0');
 }
 
-// What a floating-point type is made of: size, bits of the exponent and of the mantissa.
+// Appends the description of a floating-point type: its size, and the bits of exponent and
+// mantissa.
 void AppendFloat(std::string& out, uint32_t size, uint8_t exponent, uint8_t mantissa) {
   out += '\x11';
   out += '\x20';  // the mantissa's first bit is implied
@@ -79,7 +80,7 @@ std::string SpaceMessage(const Shape& shape) {
   return out;
 }
 
-// A header of version 1: each message with its type.
+// A header of version 1, with the type of each message.
 std::string Header(const std::vector<std::pair<uint16_t, std::string>>& messages) {
   std::string body;
   for (const auto& [type, data] : messages) {
@@ -91,7 +92,7 @@ std::string Header(const std::vector<std::pair<uint16_t, std::string>>& messages
   }
   std::string out{'\1', '\0'};
   AppendLittle(out, static_cast<uint16_t>(messages.size()));
-  AppendLittle<uint32_t>(out, 1);  // one link leads here
+  AppendLittle<uint32_t>(out, 1);  // number of links to this object
   AppendLittle(out, static_cast<uint32_t>(body.size()));
   out.append(4, '\0');
   return out + body;
@@ -140,8 +141,8 @@ class Hdf5Writer::File {
     std::string layout{'\3', '\1'};
     AppendLittle(layout, data);
     AppendLittle(layout, static_cast<uint64_t>(tensor.bytes()));
-    // Version 2, space is taken when data are written, a fill value is written where one is set:
-    // none.
+    // Version 2; space is allocated when data are written; a fill value is written if one is set;
+    // none is set.
     const std::string fill{'\2', '\2', '\2', '\0'};
     return Append(Header({{0x01, SpaceMessage(tensor.shape())},
                           {0x03, TypeMessage(tensor.dtype())},
@@ -150,7 +151,7 @@ class Hdf5Writer::File {
   }
 
   uint64_t WriteGroup(const Node& group) {
-    std::string names(8, '\0');  // the empty name, before all others
+    std::string names(8, '\0');  // the empty name, which sorts before all names
     std::vector<Entry> entries;
     for (const auto& [name, child] : group.children) {
       const uint64_t address =
@@ -177,9 +178,9 @@ class Hdf5Writer::File {
     return Append(head + names);
   }
 
-  // Tables of entries, then levels of nodes over them until one node is enough.
+  // Writes tables of entries, then levels of nodes over them until one node covers all.
   uint64_t WriteTree(const std::vector<Entry>& entries) {
-    std::vector<Entry> children;  // the last name below each, and its address
+    std::vector<Entry> children;  // the last name below each child, and the child's address
     for (size_t begin = 0; begin < entries.size(); begin += 2 * kLeaf) {
       const size_t end = std::min(entries.size(), begin + 2 * kLeaf);
       std::string table("SNOD\1");
@@ -221,7 +222,7 @@ class Hdf5Writer::File {
   }
 
   std::string out_;
-  uint64_t heap_ = kNowhere;  // of the group that was written last
+  uint64_t heap_ = kNowhere;  // of the last written group
   uint64_t tree_ = kNowhere;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
-// HDF5 files, written: groups and datasets as h5py's oldest format has them, which every reader
-// knows.
+// Writes HDF5 files: groups and datasets in h5py's oldest format, which every reader supports.
 
 #include <map>
 #include <memory>
@@ -13,12 +12,12 @@ namespace tpuest {
 
 class Hdf5Writer {
  public:
-  // Makes a group and its parents; names are separated by slashes. Nothing happens to one that is
-  // there.
+  // Makes a group and its parents; names are separated by slashes. Does nothing if the group
+  // exists.
   void AddGroup(std::string_view path);
-  // Adds a tensor of numbers; bfloat16, which HDF5 has not, becomes float32, bool a byte.
+  // Adds a tensor of numbers. bfloat16, which HDF5 lacks, becomes float32; bool becomes a byte.
   void AddDataset(std::string_view path, const Tensor& tensor);
-  // All of the file. The same bytes for the same calls, in whatever order.
+  // Returns the whole file. The order of the calls does not change the bytes.
   [[nodiscard]] std::string Finish() const;
 
  private:

@@ -1,9 +1,10 @@
-// BMP: a header of 54 bytes or more, then rows of 8 (gray), 24 (BGR) or 32 (BGRA) bits, each filled
-// up to 4 bytes, the lowest row first unless the height is negative. All numbers are little-endian:
+// BMP: a header of 54 bytes or more, then rows of 8 (gray), 24 (BGR) or 32 (BGRA) bits per pixel.
+// Each row is padded to 4 bytes, and the lowest row comes first unless the height is negative. All
+// numbers are little-endian:
 //
-//     0  "BM"          10  uint32: where the pixels begin
+//     0  "BM"          10  uint32 offset of the pixels
 //     18 int32 width   22  int32 height
-//     28 uint16 bits of a pixel      30 uint32 compression, 0 for none
+//     28 uint16 bits per pixel      30 uint32 compression, 0 for none
 
 #include <cstdlib>
 #include <cstring>
@@ -36,7 +37,8 @@ BmpLayout BmpLayoutOf(std::string_view bytes) {
   if (bytes.size() < kBmpHeaderBytes) throw DamagedImage(kBmp, "the file ends early");
   const auto bits = NumberAt<uint16_t>(bytes, 28);
   const auto compression = NumberAt<uint32_t>(bytes, 30);
-  // 3: the colours' places are given in a table, which those of 32 bits have as plain ones do.
+  // 3: a table gives the masks of the colours; those of 32-bit pixels select the same bytes as
+  // without compression.
   if (compression != 0 && compression != 3) {
     throw Error(Code::kData, "compressed BMP; expected one without compression",
                 "save it without, or as PNG");
@@ -54,7 +56,7 @@ BmpLayout BmpLayoutOf(std::string_view bytes) {
                    height < 0};
   CheckImageSize(kBmp, layout.height, layout.width, layout.channels);
   layout.row_bytes = (layout.width * layout.channels + 3) / 4 * 4;
-  // TensorFlow wants the exact size, too.
+  // TensorFlow also requires the exact size.
   const int64_t more =
       static_cast<int64_t>(bytes.size()) - layout.begin - layout.height * layout.row_bytes;
   if (more < 0) throw DamagedImage(kBmp, "the file ends early");

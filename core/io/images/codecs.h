@@ -1,5 +1,5 @@
 #pragma once
-// What the decoders have in common; for this folder only.
+// Functions that all decoders share; for this folder only.
 
 #include <csetjmp>
 #include <string>
@@ -11,11 +11,11 @@ namespace tpuest {
 
 // Error kData: "damaged PNG: what".
 [[nodiscard]] Error DamagedImage(ImageFormat format, std::string_view what);
-// Error kUsage for a decoder that is not in this program.
+// Error kUsage for a decoder that this program was built without.
 [[nodiscard]] Error WithoutDecoder(ImageFormat format, std::string_view package);
-// Throws Error kData where an image has no pixels or more than kMostImageBytes of them.
+// Throws Error kData if an image has no pixels or more than kMostImageBytes of them.
 void CheckImageSize(ImageFormat format, int64_t height, int64_t width, int64_t channels);
-// Error kData for channels that an image of the format cannot be read with.
+// Error kData for a number of channels to which images of the format cannot be converted.
 [[nodiscard]] Error WrongChannels(ImageFormat format, int channels, std::string_view possible);
 
 [[nodiscard]] ImageHeader JpegHeader(std::string_view bytes);
@@ -23,8 +23,9 @@ void CheckImageSize(ImageFormat format, int64_t height, int64_t width, int64_t c
 [[nodiscard]] ImageHeader BmpHeader(std::string_view bytes);
 [[nodiscard]] ImageHeader GifHeader(std::string_view bytes);
 
-// Calls of a C library that reports errors by leaving: Leave() never returns and may be called from
-// within it; Run then throws. What `call` holds must have no destructor to run: it is jumped over.
+// Calls functions of a C library that reports errors by a long jump. The library's error handler
+// calls Leave(), which never returns; Run then throws. The jump skips destructors, so objects
+// inside `call` must not need any.
 class LongJumps {
  public:
   explicit LongJumps(ImageFormat format) : format_(format) {}
@@ -35,7 +36,7 @@ class LongJumps {
     call();
   }
   [[noreturn]] void Leave(std::string_view what) {
-    // No string: nothing that owns memory may live where the jump begins.
+    // Not a string: no object that owns memory may live where the jump begins.
     const size_t length = what.copy(what_, sizeof what_ - 1);
     what_[length] = '\0';
     std::longjmp(jump_, 1);

@@ -6,10 +6,11 @@
 //     blocks         '!' label, sub-blocks: extensions, passed over
 //                    ',' uint16 x, y, width, height; flags (128: its own palette, 64: interlaced);
 //                        palette; least code size; sub-blocks of LZW codes
-//     sub-blocks     a byte of length and so many bytes, again and again, up to a length of 0
+//     sub-blocks     a byte of length and then that many bytes, repeated up to a length of 0
 //
-// LZW: codes of least + 1 bits and more, lowest bit first; 2^least clears the table, the next one
-// ends it; each other code stands for the string of an earlier one and a byte.
+// LZW: codes of least + 1 bits and more, lowest bit first. Code 2^least clears the table, and the
+// next code ends the data; each other code stands for the string of an earlier code and one more
+// byte.
 
 #include <algorithm>
 #include <array>
@@ -36,7 +37,7 @@ class GifBytes {
     left_.remove_prefix(count);
     return taken;
   }
-  // The palette that a flags byte announces; empty where it announces none.
+  // The palette that a flags byte announces; empty if it announces none.
   std::string_view Palette(uint8_t flags) {
     return (flags & 128U) == 0 ? std::string_view() : Take(size_t{3} << (1 + flags % 8));
   }
@@ -81,8 +82,8 @@ std::vector<uint8_t> Unpack(GifBytes& bytes, size_t count) {
   const int least = bytes.Byte();
   if (least < 1 || least > 8) throw DamagedImage(kGif, fmt::format("codes of {} bits", least));
   const int clear = 1 << least;
-  std::array<int16_t, kMostCodes> before{};  // the string that a code lengthens
-  std::array<uint8_t, kMostCodes> last{};    // by this byte
+  std::array<int16_t, kMostCodes> before{};  // the code of the string without its last byte
+  std::array<uint8_t, kMostCodes> last{};    // the last byte of the string
   std::array<uint8_t, kMostCodes> string{};
   GifCodes codes(bytes);
   std::vector<uint8_t> pixels;
@@ -103,7 +104,7 @@ std::vector<uint8_t> Unpack(GifBytes& bytes, size_t count) {
     if (code > size || (code == size && previous < 0) || (code >= clear && previous < 0)) {
       throw DamagedImage(kGif, fmt::format("code {} of a table of {}", code, size));
     }
-    // The code that is just being made is the previous string and its own first byte.
+    // The code that is being defined stands for the previous string and that string's first byte.
     size_t length = 0;
     int at = code;
     if (code == size) {
@@ -128,7 +129,7 @@ std::vector<uint8_t> Unpack(GifBytes& bytes, size_t count) {
   return pixels;
 }
 
-// The row of the image that is the i-th of the file.
+// The row of the image that is stored at position i in the file.
 int64_t InterlacedRow(int64_t i, int64_t height) {
   constexpr std::array<std::array<int64_t, 2>, 4> kPasses = {{{0, 8}, {4, 8}, {2, 4}, {1, 2}}};
   for (const auto& [begin, step] : kPasses) {

@@ -68,7 +68,7 @@ void CheckImageSize(ImageFormat format, int64_t height, int64_t width, int64_t c
   if (height <= 0 || width <= 0) {
     throw DamagedImage(format, fmt::format("its size is {}x{}", height, width));
   }
-  // Each side is below 2^31, so neither product runs over.
+  // Each side is below 2^31, so neither product overflows.
   if (height * width <= kMostImageBytes && height * width * channels <= kMostImageBytes) return;
   throw Error(Code::kData,
               fmt::format("{} of {}x{} pixels; the largest image has {} bytes of them",
@@ -115,7 +115,7 @@ void DecodeAndCrop(std::string_view bytes, int channels, const CropWindow& windo
   }
   DecodeImage(bytes, channels, image);
   Check(window.y + window.height <= image.height && window.x + window.width <= image.width);
-  // Rows move towards the front, so none is overwritten before it is moved.
+  // Rows move towards the front, so no row is overwritten before it has moved.
   const auto row = static_cast<size_t>(window.width * image.channels);
   for (int64_t y = 0; y < window.height; ++y) {
     const int64_t from = ((window.y + y) * image.width + window.x) * image.channels;

@@ -37,8 +37,8 @@ struct ImageHeader {
   ImageFormat format = ImageFormat::kJpeg;
   int64_t height = 0;
   int64_t width = 0;
-  int channels = 0;   // that decoding without a wish gives: 1 gray, 2 with alpha, 3 colour, 4 with
-                      // alpha
+  int channels = 0;   // channels if the caller requests none: 1 gray, 2 gray and alpha, 3 colour, 4
+                      // colour and alpha
   int bits = 8;       // bits per channel in the file
   std::string notes;  // "progressive, CMYK", "palette, interlaced"; may be empty
 };
@@ -76,12 +76,12 @@ struct JpegDecoding {
   int ratio = 1;              // 1, 2, 4, 8: divisor of height and width
   bool accurate_dct = false;  // dct_method INTEGER_ACCURATE
   bool fancy_upscaling = true;
-  std::optional<CropWindow> crop;  // tf.io.decode_and_crop_jpeg: only these blocks are decoded; its
-                                   // edges may differ from those of a crop after decoding
+  std::optional<CropWindow> crop;  // tf.io.decode_and_crop_jpeg: decodes only these blocks; edges
+                                   // may differ from those of a crop after decoding
 };
 
-// Each decodes `bytes`, a whole file. `channels` as in JpegDecoding; PNG also takes 4 and, in gray,
-// 2. Throw Error.
+// Each decodes `bytes`, a whole file. `channels` is as in JpegDecoding; PNG also accepts 4 and, for
+// gray images, 2. They throw Error.
 void DecodeJpeg(std::string_view bytes, const JpegDecoding& how, DecodedImage& image);
 void DecodePng(std::string_view bytes, int channels, DecodedImage& image);
 void DecodeBmp(std::string_view bytes, int channels, DecodedImage& image);
@@ -91,14 +91,15 @@ void DecodeGif(std::string_view bytes, int channels, DecodedImage& image);  // t
 void DecodeImage(std::string_view bytes, int channels, DecodedImage& image);
 
 // Decodes only the part that the window needs if the format allows that (JPEG); otherwise decodes
-// the whole image and crops it. The window lies within the image.
+// the whole image and crops it. The window must lie within the image.
 void DecodeAndCrop(std::string_view bytes, int channels, const CropWindow& window,
                    DecodedImage& image);
 
-// Pixels as a JPEG file of this quality (1..100), colour at half resolution; channels 1 or 3.
+// Encodes pixels as a JPEG file of this quality (1..100), with colour at half resolution; channels
+// 1 or 3.
 [[nodiscard]] std::string EncodeJpeg(const DecodedImage& image, int quality);
 
-// Pixels as a PNG file; channels 1 to 4.
+// Encodes pixels as a PNG file; channels 1 to 4.
 [[nodiscard]] std::string EncodePng(const DecodedImage& image);
 
 }  // namespace tpuest

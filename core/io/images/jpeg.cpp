@@ -1,6 +1,5 @@
-// JPEG by libjpeg-turbo, called as TensorFlow calls it: with the same settings it gives the same
-// bytes. A file that ends early is refused; other damage that libjpeg warns of and gets over is
-// not, as in TensorFlow.
+// Decodes JPEG by libjpeg-turbo with TensorFlow's settings, so the pixels have the same bits. As in
+// TensorFlow, refuses a file that ends early, but accepts other damage that libjpeg only warns of.
 
 #include <algorithm>
 #include <cstring>
@@ -20,10 +19,10 @@ namespace tpuest {
 namespace {
 
 constexpr ImageFormat kJpeg = ImageFormat::kJpeg;
-// A progressive file may have any number of scans, each of which costs a pass over the image.
+// Each scan of a progressive file costs a pass over the image, and a file may have any number.
 constexpr int kMostScans = 500;
 
-// libjpeg's state for one file, and the way out of it.
+// Owns libjpeg's state for one file and the jump that reports its errors.
 class JpegReader {
  public:
   explicit JpegReader(std::string_view bytes) : jumps_(kJpeg) {
@@ -35,7 +34,8 @@ class JpegReader {
     source_.init_source = [](j_decompress_ptr) {};
     source_.term_source = [](j_decompress_ptr) {};
     source_.resync_to_restart = jpeg_resync_to_restart;
-    // No more bytes than there are: libjpeg then waits for them, and its caller sees no progress.
+    // Returns false, since all bytes were given at the start: libjpeg then suspends, and its caller
+    // sees no progress.
     source_.fill_input_buffer = [](j_decompress_ptr) -> boolean { return FALSE; };
     source_.skip_input_data = OnSkip;
     source_.next_input_byte = reinterpret_cast<const JOCTET*>(bytes.data());
@@ -102,14 +102,14 @@ int ChannelsOf(const jpeg_decompress_struct& state, int wished) {
   throw WrongChannels(kJpeg, channels, "1 or 3");
 }
 
-// The columns that libjpeg decodes: from the window's first one or left of it, where a block
-// begins.
+// The columns that libjpeg decodes: they start at the block that contains the window's first
+// column.
 struct Scanlines {
   JDIMENSION first = 0;
   JDIMENSION width = 0;
 };
 
-// Reads the image's rows, or the window's, from a started decompression.
+// Reads the rows of the image, or of the window, after decompression has started.
 void ReadRows(JpegReader& reader, const CropWindow& window, Scanlines lines, DecodedImage& image) {
   jpeg_decompress_struct& state = reader.state();
   const auto skipped = static_cast<size_t>(window.x) - lines.first;
@@ -198,7 +198,7 @@ void DecodeJpeg(std::string_view bytes, const JpegDecoding& how, DecodedImage& i
 
 namespace {
 
-// libjpeg's state for a file that is written.
+// Owns libjpeg's state for a file that is written.
 class JpegWriter {
  public:
   JpegWriter() : jumps_(kJpeg) {
@@ -230,7 +230,7 @@ class JpegWriter {
       jpeg_start_compress(&state_, TRUE);
       const auto row_bytes = image.width * image.channels;
       while (state_.next_scanline < state_.image_height) {
-        // libjpeg's rows are not const, and it does not write into them.
+        // libjpeg takes rows that are not const, but does not write to them.
         auto* row = const_cast<JSAMPROW>(image.pixels.data() + state_.next_scanline * row_bytes);
         jpeg_write_scanlines(&state_, &row, 1);
       }

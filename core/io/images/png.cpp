@@ -1,6 +1,6 @@
-// PNG by libpng, with TensorFlow's transformations in its order: 16 bits lose their low byte, a
-// palette becomes colour, alpha is left out or added and never blended, and colour becomes gray
-// by 0.299 red, 0.587 green.
+// Decodes PNG by libpng, with TensorFlow's transformations in its order: 16-bit values lose their
+// low byte, a palette becomes colour, alpha is dropped or added and never blended, and colour
+// becomes gray with weights 0.299 for red and 0.587 for green.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr ImageFormat kPng = ImageFormat::kPng;
 
-// libpng's state for one file, and the way out of it.
+// Owns libpng's state for one file and the jump that reports its errors.
 class PngReader {
  public:
   explicit PngReader(std::string_view bytes) : bytes_(bytes), jumps_(kPng) {
@@ -27,7 +27,7 @@ class PngReader {
     if (png_ == nullptr) throw Error(Code::kResource, "no memory is left to read a PNG with");
     info_ = png_create_info_struct(png_);
   }
-  // Apart from the constructor, so that what it throws finds a reader that frees its memory.
+  // Not part of the constructor: if this throws, the destructor frees the memory.
   void ReadHeader() {
     Run([this] {
       png_set_read_fn(png_, this, OnRead);
@@ -48,7 +48,7 @@ class PngReader {
   [[nodiscard]] bool has_transparency() const {
     return png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
   }
-  // The channels that decoding without a wish gives.
+  // The channels of the decoded image if the caller requests none.
   [[nodiscard]] int channels() const {
     if (color_type() == PNG_COLOR_TYPE_PALETTE) return has_transparency() ? 4 : 3;
     return png_get_channels(png_, info_);
@@ -84,7 +84,7 @@ class PngReader {
     jumps_.Run(call);
   }
 
-  // Asks for `channels` of 8 bits. The number of passes over the image.
+  // Asks for `channels` of 8 bits each. Returns the number of passes over the image.
   int Transform(int channels) {
     const bool want_alpha = channels == 2 || channels == 4;
     const bool want_gray = channels < 3;
@@ -111,7 +111,7 @@ class PngReader {
     return passes;
   }
 
-  std::string_view bytes_;  // that are left
+  std::string_view bytes_;  // the bytes not yet read
   LongJumps jumps_;
   png_structp png_ = nullptr;
   png_infop info_ = nullptr;
@@ -149,7 +149,7 @@ std::string EncodePng(const DecodedImage& image) {
   png.format = kFormats[image.channels - 1];
   png_alloc_size_t size = 0;
   std::string file;
-  for (int pass = 0; pass < 2; ++pass) {  // the first one tells the size
+  for (int pass = 0; pass < 2; ++pass) {  // the first pass finds the size
     void* const to = pass == 0 ? nullptr : file.data();
     if (png_image_write_to_memory(&png, to, &size, 0, image.pixels.data(), 0, nullptr) == 0) {
       throw Error(Code::kResource, fmt::format("no PNG could be made: {}", png.message));

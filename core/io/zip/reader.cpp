@@ -1,9 +1,9 @@
-// From the end: "PK\5\6", disks [2, 2], entries [2, 2], size and begin of the directory [4 each],
-// comment [2 and as many]. Where a number is all bits set, a locator "PK\6\7" before it leads to
+// From the end: "PK\5\6", disks [2, 2], entries [2, 2], size and offset of the directory [4 each],
+// comment [2 and as many]. If a number has all bits set, a locator "PK\6\7" before it leads to
 // "PK\6\6" with numbers of eight bytes. The directory: "PK\1\2", versions [2, 2], flags [2], method
 // [2], time [4], crc [4], packed size [4], size [4], sizes of name, extra, comment [2 each], disk
-// [2], attributes [2, 4], where the member is [4]; then these three. Extra field 1 has the numbers
-// of eight bytes.
+// [2], attributes [2, 4], offset of the member [4]; then name, extra and comment. Extra field 1 has
+// the numbers of eight bytes.
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -25,10 +25,11 @@ constexpr uint32_t kLocatorSignature = 0x07064B50;
 constexpr uint64_t kEndSize = 22;
 constexpr uint64_t kEntrySize = 46;
 constexpr uint64_t kMemberSize = 30;
-// A member that becomes larger than this, and so many times its packed size, holds no model.
+// A member that inflates to more than this, and to more than kMostGrowth times its packed size,
+// cannot be part of a model.
 constexpr uint64_t kMostSize = uint64_t{64} << 20;
 constexpr uint64_t kMostGrowth = 100;
-constexpr uint64_t kMostDeflated = 1032;  // the most that deflate makes of a byte
+constexpr uint64_t kMostDeflated = 1032;  // the most bytes that deflate makes from one
 
 template <class T>
 T WordAt(std::string_view bytes, size_t at) {
@@ -63,7 +64,7 @@ ZipReader::Directory ZipReader::FindDirectory() const {
     const uint64_t at = size - back;
     const std::string_view end = bytes_.substr(at);
     if (WordAt<uint32_t>(end, 0) != kEndSignature) continue;
-    if (WordAt<uint16_t>(end, 20) + kEndSize != back) continue;  // in a comment
+    if (WordAt<uint16_t>(end, 20) + kEndSize != back) continue;  // the bytes are part of a comment
     Directory found{.entries = WordAt<uint16_t>(end, 10),
                     .size = WordAt<uint32_t>(end, 12),
                     .begin = WordAt<uint32_t>(end, 16)};

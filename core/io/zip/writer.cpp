@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-constexpr uint64_t kMost32 = 0xFFFFFFFE;     // what a number of four bytes may be
+constexpr uint64_t kMost32 = 0xFFFFFFFE;     // the largest number that four bytes may store
 constexpr uint32_t kFirstDate = 0x00210000;  // 1980-01-01, 00:00
 
 struct Written {
@@ -17,7 +17,8 @@ struct Written {
   uint64_t begin;
 };
 
-// What a member and its entry in the directory begin with, behind their versions.
+// Appends the fields that a member and its entry in the directory share, which follow their
+// versions.
 void AppendCommon(std::string& out, const Written& member, uint16_t extra_size) {
   AppendLittle<uint16_t>(out, 0x0800);  // names are UTF-8
   AppendLittle<uint16_t>(out, 0);       // stored
@@ -73,7 +74,7 @@ void AppendEnd(std::string& out, uint64_t entries, uint64_t begin) {
   const bool large = begin > kMost32 || size > kMost32;
   if (large) {
     AppendLittle<uint32_t>(out, 0x06064B50);
-    AppendLittle<uint64_t>(out, 44);  // what follows
+    AppendLittle<uint64_t>(out, 44);  // bytes that follow
     AppendLittle(out, kVersion);
     AppendLittle(out, kVersion);
     AppendLittle<uint64_t>(out, 0);  // disks

@@ -1,6 +1,7 @@
 #pragma once
-// Zip archives: members found by the central directory, stored or deflated, ZIP64 too. Every fault
-// is an Error kData that begins with the archive's name and its member's.
+// Reads and writes zip archives: finds members by the central directory, stored or deflated, also
+// in ZIP64. Every fault is an Error kData that begins with the archive's name and the member's
+// name.
 
 #include <cstdint>
 #include <map>
@@ -12,7 +13,7 @@
 
 namespace tpuest {
 
-// Bytes, and what keeps them alive.
+// Bytes and their owner.
 struct ZipData {
   std::string_view bytes;
   std::shared_ptr<const void> owner;
@@ -27,8 +28,8 @@ class ZipReader {
   // Sorted.
   [[nodiscard]] std::vector<std::string> Names() const;
   [[nodiscard]] bool Has(std::string_view member) const;
-  // A member's bytes, held against its checksum: within the archive where they are stored as they
-  // are.
+  // Returns a member's bytes after verifying their checksum. The bytes of a stored member are a
+  // view into the archive.
   [[nodiscard]] ZipData Read(std::string_view member) const;
 
  private:
@@ -38,7 +39,7 @@ class ZipReader {
     uint32_t crc;
     uint64_t packed_size;
     uint64_t size;
-    uint64_t header;  // of the member, before its bytes
+    uint64_t header;  // offset of the header that precedes the member's bytes
   };
   struct Directory {
     uint64_t entries;
@@ -59,8 +60,8 @@ class ZipReader {
   std::map<std::string, Member, std::less<>> members_;
 };
 
-// An archive of these members (name, bytes) in this order, stored as they are, of no date but the
-// first that the format has.
+// Makes an archive of these members (name, bytes) in this order, stored without compression, all
+// with the format's first date.
 [[nodiscard]] std::string ZipArchive(
     const std::vector<std::pair<std::string, std::string_view>>& members);
 
