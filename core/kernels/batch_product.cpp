@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// b as [inner, columns], so that the innermost loop walks through memory.
+// Takes b as [inner, columns], so that the innermost loop reads contiguous memory.
 template <class T, class A>
 void Untransposed(const GemmShape& s, const T* b, A* to) {
   for (int64_t k = 0; k < s.inner; ++k) {

@@ -1,6 +1,5 @@
 #pragma once
-// Products of many small matrices, each of its own pair: bfloat16 (computed in float), float and
-// double.
+// Products of many pairs of small matrices: bfloat16 (computed in float), float and double.
 
 #include <cstdint>
 
@@ -10,11 +9,11 @@
 namespace tpuest {
 
 // c[i] = a[i] b[i] for `count` pairs of row-major matrices, each of `shape`. Products are added in
-// the order of the inner index, so a matrix has the same bits at any position in the batch.
+// the order of the inner index, so the bits of a result do not depend on its position in the batch.
 class BatchProduct {
  public:
   BatchProduct(const GemmShape& shape, DType dtype);
-  // Bytes that one call takes for itself.
+  // Bytes of scratch memory that one call needs.
   [[nodiscard]] size_t scratch_bytes() const;
   void Run(int64_t count, const void* a, const void* b, void* c, void* scratch) const;
 

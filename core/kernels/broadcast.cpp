@@ -10,7 +10,7 @@ struct Dim {
   Broadcast::Offsets strides{};
 };
 
-// Strides of `shape` along the dimensions of `out`, 0 where it is repeated.
+// The strides of `shape` along the dimensions of `out`; 0 for a repeated dimension.
 std::vector<int64_t> StridesIn(const Shape& shape, const Shape& out) {
   std::vector<int64_t> strides(static_cast<size_t>(out.rank()), 0);
   int64_t stride = 1;
@@ -24,7 +24,8 @@ std::vector<int64_t> StridesIn(const Shape& shape, const Shape& out) {
   return strides;
 }
 
-// True if the dimension `outer` goes on where `inner` ends, for every input.
+// True if, for every input, the dimension `outer` continues where `inner` ends, so they can be
+// merged.
 bool Follows(const Dim& outer, const Dim& inner) {
   for (size_t i = 0; i < outer.strides.size(); ++i) {
     if (outer.strides[i] != inner.strides[i] * inner.size) return false;

@@ -1,6 +1,6 @@
 #pragma once
-// NumPy broadcasting as loops: an output is cut into runs along its last (merged) dimension, in
-// which each input moves on by one element or stays.
+// NumPy broadcasting as loops: an output is cut into runs along its last (merged) dimension; within
+// a run each input advances by one element or stays.
 
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tpuest {
 
-// The walk over `out` and up to three inputs that broadcast to it. Shapes are fully known.
+// Loops over `out` and up to three inputs that broadcast to it. Shapes are fully known.
 class Broadcast {
  public:
   static constexpr int kMaxInputs = 3;
@@ -18,12 +18,13 @@ class Broadcast {
 
   Broadcast(const Shape& out, const std::vector<Shape>& inputs);
 
-  // Elements of one run.
+  // Elements per run.
   [[nodiscard]] int64_t run() const { return run_; }
-  // 0 or 1: by how much input i moves on from element to element of a run.
+  // 0 or 1: the distance in input i between neighbouring elements of a run.
   [[nodiscard]] int64_t step(int input) const { return steps_[static_cast<size_t>(input)]; }
 
-  // fn(offset of the run in out, offsets of its start in the inputs), in the order of memory.
+  // Calls fn(offset of the run in out, offsets of its start in the inputs) for each run, in the
+  // order of memory.
   template <class Fn>
   void ForEachRun(Fn&& fn) const {
     std::array<int64_t, kMaxDims> at{};
@@ -41,8 +42,8 @@ class Broadcast {
 
  private:
   static constexpr size_t kMaxDims = 16;
-  std::array<int64_t, kMaxDims> dims_{};     // outside a run
-  std::array<Offsets, kMaxDims> strides_{};  // of the inputs along dims_
+  std::array<int64_t, kMaxDims> dims_{};     // dimensions outside a run
+  std::array<Offsets, kMaxDims> strides_{};  // strides of the inputs along dims_
   size_t outer_ = 0;
   int64_t runs_ = 1;
   int64_t run_ = 1;

@@ -33,7 +33,7 @@ memory::dims FilterDims(const ConvShape& s) {
   return {s.channels, s.filters / s.channels, 1, s.height.size, s.width.size};
 }
 
-// The filter as TensorFlow stores it: [kh, kw, C, F or M], [kh, kw, C / groups, F].
+// The filter in TensorFlow's layout: [kh, kw, C, F or M], [kh, kw, C / groups, F].
 memory::desc PlainFilter(const ConvShape& s, DType dtype) {
   if (s.groups > 1) {
     const int64_t place = s.channels / s.groups * s.filters;
@@ -58,7 +58,7 @@ memory::desc Bias(const ConvShape& s, DType dtype, bool present) {
 struct Windows {
   explicit Windows(const ConvShape& s)
       : strides{s.height.stride, s.width.stride},
-        // oneDNN counts the skipped elements.
+        // oneDNN's dilation counts the skipped elements.
         dilates{s.height.dilation - 1, s.width.dilation - 1},
         before{s.height.before, s.width.before},
         after{s.height.after, s.width.after} {}
@@ -77,7 +77,7 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const dnnl::engine& engine
   return {desc, onednn::UserScratchpad(), engine};
 }
 
-// A filter in the layout that a primitive reads, and how it gets there.
+// A filter in the layout that a primitive reads, and the reorder that makes it.
 class PackedFilter {
  public:
   PackedFilter() = default;
@@ -89,7 +89,7 @@ class PackedFilter {
     scratch_offset_ = onednn::AlignedBytes(desc_.get_size());
     bytes_ = scratch_offset_ + scratch;
   }
-  // The packed filter and behind it what the copying itself needs.
+  // Bytes of the packed filter and of the reorder's scratch memory after it.
   [[nodiscard]] size_t bytes() const { return bytes_; }
   [[nodiscard]] std::string Text() const { return onednn::LayoutText(desc_); }
   void Pack(int thread, const void* filter, void* packed) {
@@ -201,7 +201,7 @@ struct ConvBackwardFilter::Impl {
   Executable conv;
   Executable unpack;
   bool bias = false;
-  // Scratch: the primitive's own, then dfilter in oneDNN's layout, then what copying it needs.
+  // Scratch memory: the primitive's, then dfilter in oneDNN's layout, then the reorder's.
   size_t filter_offset = 0;
   size_t unpack_offset = 0;
   size_t scratch = 0;

@@ -1,8 +1,8 @@
 #pragma once
-// Two-dimensional convolution by oneDNN, and its gradients. Images are [N, H, W, C], filters
-// [kh, kw, C, F], or [kh, kw, C, M] where every channel has M filters of its own. float or
-// bfloat16; conv_plain.h has the same in double. Objects are made once, for a shape, and run by
-// `threads` threads, each under its own number.
+// Two-dimensional convolution by oneDNN, and its gradients. Images are [N, H, W, C]; filters are
+// [kh, kw, C, F], or [kh, kw, C, M] if every channel has M filters of its own. Types are float or
+// bfloat16; conv_plain.h computes the same in double. An object is made once per shape, and
+// `threads` threads run it, each with its own number.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,8 @@ class ConvForward {
  public:
   ConvForward(const ConvShape& shape, DType dtype, bool bias, bool relu, int threads);
   ~ConvForward();
-  // The filter is read in a layout of oneDNN's choice: packed once, used often.
+  // The primitive reads the filter in a layout that oneDNN chooses, so it is packed once and used
+  // often.
   [[nodiscard]] size_t packed_bytes() const;
   [[nodiscard]] std::string packed_layout() const;
   void Pack(int thread, const void* filter, void* packed);
@@ -49,13 +50,13 @@ class ConvBackwardData {
 };
 
 // dfilter (and dbias = dy summed over all but the last axis) from x and dy, summed over the batch
-// in float. The results are `result` (float or bfloat16).
+// in float. The results have the dtype `result` (float or bfloat16).
 class ConvBackwardFilter {
  public:
   ConvBackwardFilter(const ConvShape& shape, DType dtype, DType result, bool bias, int threads);
   ~ConvBackwardFilter();
   [[nodiscard]] size_t scratch_bytes() const;
-  // dbias is nullptr where it is not asked for.
+  // dbias is nullptr if it is not needed.
   void Run(int thread, const void* x, const void* dy, void* dfilter, void* dbias, void* scratch);
 
  private:

@@ -5,8 +5,8 @@
 namespace tpuest {
 namespace {
 
-// Calls fn(x offset, y offset, filter offset) for every pixel of the result and every pixel of the
-// window over it that lies in the image: offsets of channel 0.
+// Calls fn(x offset, y offset, filter offset), all for channel 0, for every pixel of the result and
+// every pixel of its window that lies in the image.
 template <class Fn>
 void ForEachTap(const ConvShape& s, Fn&& fn) {
   const WindowAxis& h = s.height;

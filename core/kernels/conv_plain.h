@@ -1,6 +1,6 @@
 #pragma once
-// Convolution as its formula says: for double, which oneDNN lacks, and to compare with.
-// T is float or double; shapes as in conv.h.
+// Convolution computed directly from its formula: for double, which oneDNN lacks, and as a
+// reference. T is float or double; shapes as in conv.h.
 
 #include "core/kernels/isa/conv_shape.h"
 

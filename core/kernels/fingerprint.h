@@ -8,7 +8,7 @@
 namespace tpuest {
 
 [[nodiscard]] uint64_t Fingerprint64(std::string_view text);
-// The fingerprint of two things in this order, from theirs (TensorFlow's FingerprintCat64).
+// Combines two fingerprints in this order (TensorFlow's FingerprintCat64).
 [[nodiscard]] uint64_t FingerprintCat64(uint64_t first, uint64_t second);
 
 }  // namespace tpuest

@@ -8,7 +8,8 @@
 namespace tpuest {
 namespace {
 
-// Measured on 64 rows: oneDNN is as fast on plain layouts as on packed ones, transposed or not.
+// Plain layouts: measured on 64 rows, oneDNN is as fast on them as on packed ones, transposed or
+// not.
 dnnl::memory::desc Matrix(int64_t rows, int64_t columns, bool transposed, DType dtype) {
   const dnnl::memory::dims strides =
       transposed ? dnnl::memory::dims{1, rows} : dnnl::memory::dims{columns, 1};

@@ -17,14 +17,15 @@ struct GemmShape {
   bool transpose_b = false;  // b is stored as [columns, inner]
 };
 
-// c = a b [+ bias], then max(c, 0) if `relu`, by oneDNN; a, b and bias float or bfloat16. `result`
-// is that dtype or float. Made once, run by `threads` threads, each under its own number.
+// c = a b [+ bias], then max(c, 0) if `relu`, by oneDNN. a, b and bias are float or bfloat16;
+// `result` is the same dtype or float. An object is made once, and `threads` threads run it, each
+// with its own number.
 class Gemm {
  public:
   Gemm(const GemmShape& shape, DType dtype, DType result, bool bias, bool relu, int threads);
   ~Gemm();
   [[nodiscard]] size_t scratch_bytes() const;
-  // bias [columns] or nullptr.
+  // bias is [columns] or nullptr.
   void Run(int thread, const void* a, const void* b, const void* bias, void* c, void* scratch);
 
  private:
@@ -32,8 +33,8 @@ class Gemm {
   std::unique_ptr<Impl> impl_;
 };
 
-// Computes what Gemm does as its formula says, in float or double; products are added in the order
-// of the inner index. bias may be nullptr.
+// Computes the same as Gemm directly from the formula, in float or double; adds products in the
+// order of the inner index. bias may be nullptr.
 template <class T>
 void PlainGemm(const GemmShape& shape, const T* a, const T* b, const T* bias, bool relu, T* c);
 

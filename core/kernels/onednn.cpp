@@ -75,7 +75,8 @@ void Executable::Run(int thread, std::initializer_list<const void*> pointers) {
     }
     ++i;
   }
-  // The C call takes the arguments as they are; the C++ one builds a map and a vector every time.
+  // The C function takes the arguments directly; the C++ one builds a map and a vector in every
+  // call.
   dnnl::error::wrap_c_api(
       dnnl_primitive_execute(primitive_.get(), own.stream.get(), static_cast<int>(own.args.size()),
                              own.args.data()),

@@ -1,6 +1,6 @@
 #pragma once
-// All use of oneDNN goes through here: a primitive is created once, with one thread, and has its
-// memory objects once a thread that runs it. For .cpp files of this folder.
+// All calls of oneDNN go through here. A primitive is created once, for one thread, and has its own
+// memory objects for each thread that runs it. For .cpp files of this folder.
 
 #include <cstddef>
 #include <dnnl.hpp>
@@ -12,7 +12,8 @@
 
 namespace tpuest::onednn {
 
-// While it lives, oneDNN in this thread plans for one thread: other counts give other bits.
+// While this object lives, oneDNN plans for one thread in the current thread, because other counts
+// give other bits.
 class SingleThread {
  public:
   SingleThread();
@@ -24,17 +25,17 @@ class SingleThread {
   int saved_;
 };
 
-// float and bfloat16 only: oneDNN 2.6 has no double.
+// Supports only float and bfloat16: oneDNN 2.6 has no double.
 [[nodiscard]] dnnl::memory::data_type TypeOf(DType dtype);
 // Dense, row-major.
 [[nodiscard]] dnnl::memory::desc RowMajor(const dnnl::memory::dims& dims, DType dtype);
 [[nodiscard]] dnnl::memory::desc AnyLayout(const dnnl::memory::dims& dims, DType dtype);
-// Says how the elements lie: equal texts are equal layouts.
+// Describes the layout of the elements; equal strings mean equal layouts.
 [[nodiscard]] std::string LayoutText(const dnnl::memory::desc& desc);
 [[nodiscard]] dnnl::primitive_attr UserScratchpad();
 [[nodiscard]] size_t AlignedBytes(size_t bytes);
 
-// A primitive and where its arguments are.
+// A primitive and the layout of its arguments.
 class Executable {
  public:
   struct Arg {
@@ -45,7 +46,7 @@ class Executable {
   Executable() = default;
   Executable(const dnnl::engine& engine, dnnl::primitive primitive, const std::vector<Arg>& args,
              int threads);
-  // Pointers in the order of `args`. A thread number is used by one thread at a time.
+  // Takes pointers in the order of `args`. Only one thread at a time may use a thread number.
   void Run(int thread, std::initializer_list<const void*> pointers);
 
  private:

@@ -9,8 +9,8 @@
 namespace tpuest {
 namespace {
 
-// The place within an axis of `length` that a place beside it stands for. The last step keeps what
-// would be rounded to the pixel behind the last.
+// Maps a coordinate beyond an axis of `length` to the coordinate inside that it stands for. The
+// last step corrects a value that would round to the pixel after the last.
 float Reflected(float at, int64_t length) {
   const float last = static_cast<float>(length - 1);
   if (length <= 1 && (at < 0 || at > last)) return 0;
@@ -51,20 +51,20 @@ float Within(FillMode mode, float at, int64_t length) {
   return at;
 }
 
-// The image's pixels by whole coordinates, which may be far outside; -1 is none.
+// Returns the index of a pixel from whole coordinates, which may be far outside; -1 means outside.
 int64_t PixelAt(const ProjectiveShape& s, float y, float x) {
   const bool inside =
       y >= 0 && x >= 0 && y < static_cast<float>(s.in_height) && x < static_cast<float>(s.in_width);
   return inside ? static_cast<int64_t>(y) * s.in_width + static_cast<int64_t>(x) : -1;
 }
 
-// What a result is made of: up to four pixels (-1: outside of the image) and their weights, first
-// those of the upper row.
+// The pixels from which a result is computed: up to four (-1: outside the image) and their weights,
+// the upper row first.
 struct Source {
   bool anywhere = true;  // false at infinity
   int64_t pixel[4] = {-1, -1, -1, -1};
   float across[4] = {};  // weight within the row
-  float down[2] = {};    // weight of the upper and of the lower row
+  float down[2] = {};    // weights of the upper and lower rows
 };
 
 Source SourceOf(const ProjectiveShape& s, const float* t, int64_t row, int64_t column) {
@@ -92,7 +92,7 @@ Source SourceOf(const ProjectiveShape& s, const float* t, int64_t row, int64_t c
   return from;
 }
 
-// Calls fn(result pixel, source).
+// Calls fn(result pixel, source) for each pixel of the result.
 template <class Fn>
 void ForEachResult(const ProjectiveShape& s, const float* transform, Fn&& fn) {
   for (int64_t i = 0; i < s.out_height; ++i) {

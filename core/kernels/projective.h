@@ -1,6 +1,6 @@
 #pragma once
-// Images [height, width, channels] turned, moved and stretched, as TensorFlow's
-// ImageProjectiveTransformV3 does it.
+// Rotates, shifts and stretches images [height, width, channels], as TensorFlow's
+// ImageProjectiveTransformV3 does.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@
 
 namespace tpuest {
 
-// What stands beside the image abcd: reflect dcba|abcd|dcba, wrap abcd|abcd|abcd, nearest
-// aaaa|abcd|dddd, constant a value.
+// The pixels beyond the edges of the image abcd: reflect dcba|abcd|dcba, wrap abcd|abcd|abcd,
+// nearest aaaa|abcd|dddd, constant a value.
 enum class FillMode { kReflect, kWrap, kConstant, kNearest };
 
 struct ProjectiveShape {
@@ -19,18 +19,20 @@ struct ProjectiveShape {
   int64_t out_width = 0;
   int64_t channels = 0;
   FillMode fill_mode = FillMode::kReflect;
-  bool bilinear = true;  // else the nearest pixel
+  bool bilinear = true;  // false: the nearest pixel
 };
 
 // y at (x, y) is the image at ((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k), k = c0 x + c1 y +
 // 1; transform = a0, a1, a2, b0, b1, b2, c0, c1.
 using ProjectiveKernel = void (*)(const ProjectiveShape&, const float* transform, float fill_value,
                                   const void* image, void* y);
-// The derivative by the image: each dy goes to the pixels that its y was made of.
+// The derivative with respect to the image: adds each dy to the pixels from which its y was
+// computed.
 using ProjectiveGradKernel = void (*)(const ProjectiveShape&, const float* transform,
                                       const void* dy, void* dx);
 
-// nullptr unless there is a kernel for this dtype: numbers; the gradient's, floats.
+// Returns nullptr if there is no kernel for this dtype: FindProjective takes all numbers, its
+// gradient floating types.
 [[nodiscard]] ProjectiveKernel FindProjective(DType dtype);
 [[nodiscard]] ProjectiveGradKernel FindProjectiveGrad(DType dtype);
 

@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-// The two words of element i where elements take two: half of the counter i / 2.
+// The two words of element i if elements take two words: half of the counter i / 2.
 struct Pair {
   uint32_t low, high;
 };
@@ -22,7 +22,7 @@ Pair PairOf(const std::array<uint32_t, 4>& words, uint64_t element) {
   return element % 2 == 0 ? Pair{words[0], words[1]} : Pair{words[2], words[3]};
 }
 
-// Calls fn(i, pair of element first + i) with one draw for every two elements.
+// Calls fn(i, pair of element first + i); draws once for every two elements.
 template <class Fn>
 void ForEachPair(const RandomSlice& slice, Fn&& fn) {
   std::array<uint32_t, 4> words{};
@@ -35,19 +35,19 @@ void ForEachPair(const RandomSlice& slice, Fn&& fn) {
 
 uint64_t Bits64(Pair pair) { return (static_cast<uint64_t>(pair.high) << 32) | pair.low; }
 
-// ---- Normal numbers: Box and Muller 1958, the first uniform in (0, 1], so that its logarithm is
-// finite. Logarithm and cosine are fdlibm's formulas (Sun Microsystems 1993), to less than a last
-// place, without a branch: compilers make vectors of the loop, and no processor or mathematical
-// library has bits of its own.
+// ---- Normal numbers by Box and Muller 1958. The first uniform number is in (0, 1], so that its
+// logarithm is finite. Logarithm and cosine use fdlibm's formulas (Sun Microsystems 1993) with an
+// error below one unit in the last place and without a branch. So compilers vectorise the loop, and
+// the bits are the same on all processors and with all mathematical libraries.
 
-// An integer below 2^52.
+// Converts an integer below 2^52 exactly.
 [[gnu::always_inline]] inline double Exact(uint64_t integer) {
   return std::bit_cast<double>(0x4330000000000000ULL | integer) - 0x1p52;
 }
 
 // log(n 2^-32), for n of 1 to 2^32.
 [[gnu::always_inline]] inline double LogOfWord(double n) {
-  constexpr uint64_t kRoot = 0x3FE6A09E00000000ULL;  // the bits of about the root of 1/2
+  constexpr uint64_t kRoot = 0x3FE6A09E00000000ULL;  // the bits of about sqrt(1/2)
   const uint64_t bits = std::bit_cast<uint64_t>(n) + (0x3FF0000000000000ULL - kRoot);
   const double exponent = Exact(bits >> 52) - (1023 + 32);
   const double f = std::bit_cast<double>((bits & 0xFFFFFFFFFFFFFULL) + kRoot) - 1;
@@ -64,7 +64,7 @@ uint64_t Bits64(Pair pair) { return (static_cast<uint64_t>(pair.high) << 32) | p
   return exponent * 6.93147180369123816490e-01 - ((half - (s * (half + (even + odd)) + low)) - f);
 }
 
-// cos(2 pi word 2^-32): of the angle's distance to the next quarter turn the sine or the cosine.
+// cos(2 pi word 2^-32): the sine or the cosine of the angle's distance to the nearest quarter turn.
 [[gnu::always_inline]] inline double CosOfWord(uint64_t word) {
   const double angle = 2.0 * std::numbers::pi * (Exact(word) * 0x1p-32);
   const uint64_t quarters = (word + (uint64_t{1} << 29)) >> 30;  // 0 to 4
@@ -99,11 +99,11 @@ uint64_t Bits64(Pair pair) { return (static_cast<uint64_t>(pair.high) << 32) | p
   return std::sqrt(-2.0 * LogOfWord(Exact(low) + 1.0)) * CosOfWord(high);
 }
 
-// Draws the normal numbers of some pairs of elements at once.
+// Draws the normal numbers of several pairs of elements at once.
 class NormalBlock {
  public:
-  // Elements 2 counter and 2 counter + 1, in their `attempt`-th draw; where their numbers go, or
-  // -1.
+  // A draw for elements 2 counter and 2 counter + 1, the `attempt`-th one, and where to store their
+  // numbers; -1 drops a number.
   struct Pairs {
     uint64_t counter;
     uint64_t attempt;
@@ -122,8 +122,8 @@ class NormalBlock {
     pairs_[count_++] = pairs;
   }
 
-  // Calls fn(the pair, which of its elements, the number) for each that goes somewhere. The block
-  // is empty then.
+  // Calls fn(pair, element of the pair, number) for each number that is stored, and empties the
+  // block.
   template <class Fn>
   void Draw(Fn&& fn) {
     double normals[2][kMost];
@@ -143,7 +143,7 @@ class NormalBlock {
   static constexpr int kMost = 32;
   static constexpr int kFew = 8;
 
-  // Philox as in core/base/random.h, of all counters at once, and the two numbers of each.
+  // Computes Philox as in core/base/random.h for all counters at once, and the two numbers of each.
   template <int n>
   void Draw(double (&normals)[2][kMost]) {
     auto low = static_cast<uint32_t>(key_);
@@ -174,8 +174,8 @@ class NormalBlock {
   Pairs pairs_[kMost] = {};
 };
 
-// Calls fn(place, number) for each place of what is filled, in any order; numbers beyond `most`
-// are drawn again, in another attempt.
+// Calls fn(place, number) for each place to fill, in any order; draws numbers beyond `most` again
+// with the next attempt.
 template <class Fn>
 void ForEachNormal(const RandomSlices& slices, double most, Fn&& fn) {
   NormalBlock block(slices.key, slices.step);
@@ -208,7 +208,7 @@ void ForEachNormal(const RandomSlices& slices, double most, Fn&& fn) {
   }
 }
 
-// Calls fn(first, where its n elements go) for each slice.
+// Calls fn(first, pointer to its n elements) for each slice.
 template <class T, class Fn>
 void ForEachSlice(const RandomSlices& slices, void* out, Fn&& fn) {
   T* to = static_cast<T*>(out);
@@ -227,7 +227,7 @@ void FillUniform(const RandomSlices& slices, void* out_raw) {
       if (i == 0 || element % 4 == 0) words = Philox(slice.key, slice.step, element / 4);
       const uint32_t word = words[element % 4];
       if constexpr (std::is_same_v<T, bfloat16>) {
-        // 7 bits, as many as the mantissa has: rounding 23 of them could give 1.
+        // Uses 7 bits, the mantissa's size: 23 bits could round to 1.
         out[i] = bfloat16(static_cast<float>(word >> 25) * 0x1p-7F);
       } else {
         out[i] = UniformFloat(word);

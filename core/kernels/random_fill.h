@@ -1,6 +1,6 @@
 #pragma once
-// Slices of random tensors: element i is a pure function of (key, step, i), whatever is drawn
-// beside it. core/ops/random.h describes which words an element takes.
+// Slices of random tensors: element i is a pure function of (key, step, i), whatever other elements
+// are drawn. core/ops/random.h describes which words an element uses.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +19,7 @@ struct RandomSlice {
   size_t n = 0;
 };
 
-// The same of several slices, one behind the other in what they fill: n elements from each of
-// `firsts` on.
+// Several slices of n elements each, starting at `firsts`, which are written one after the other.
 struct RandomSlices {
   RandomKey key;
   uint64_t step = 0;
@@ -32,7 +31,7 @@ enum class Distribution { kUniform, kNormal, kTruncatedNormal };
 
 using RandomKernel = void (*)(const RandomSlices& slices, void* out);
 
-// bfloat16, float or double; nullptr for others.
+// For bfloat16, float or double; nullptr for other dtypes.
 [[nodiscard]] RandomKernel FindRandom(Distribution distribution, DType dtype);
 
 // minval + (64 bits modulo maxval - minval); minval < maxval.

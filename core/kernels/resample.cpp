@@ -32,7 +32,7 @@ float Lanczos(float x, float radius) {
   return radius * std::sin(kPi * x) * std::sin(kPi * x / radius) / (kPi * kPi * x * x);
 }
 
-// Three deviations are the radius.
+// The radius is three standard deviations.
 float Gaussian(float x, float radius) {
   if (x >= radius) return 0.0F;
   const float sigma = radius / 3.0F;
@@ -41,14 +41,14 @@ float Gaussian(float x, float radius) {
                (2.0 * static_cast<double>(sigma) * static_cast<double>(sigma))));
 }
 
-// Keys' with A = -0.5.
+// Keys' kernel with A = -0.5.
 float KeysCubic(float x) {
   if (x >= 2.0F) return 0.0F;
   if (x >= 1.0F) return ((-0.5F * x + 2.5F) * x - 4.0F) * x + 2.0F;
   return ((1.5F * x - 2.5F) * x) * x + 1.0F;
 }
 
-// Mitchell and Netravali's with B = C = 1/3.
+// Mitchell and Netravali's kernel with B = C = 1/3.
 float MitchellCubic(float x) {
   if (x >= 2.0F) return 0.0F;
   if (x >= 1.0F) {
@@ -57,7 +57,7 @@ float MitchellCubic(float x) {
   return (((7.0F / 6.0F) * x - 2.0F) * x) * x + 8.0F / 9.0F;
 }
 
-// The kernel at a distance x >= 0 from its middle.
+// The value of the kernel at a distance x >= 0 from its middle.
 float WeightAt(ResampleKernel kernel, float x) {
   switch (kernel) {
     case ResampleKernel::kTriangle:
@@ -96,8 +96,8 @@ size_t Resample::scratch_bytes() const {
   return static_cast<size_t>(shape_.out_height * shape_.in_width * shape_.channels) * sizeof(float);
 }
 
-// The weights of a result add up to 1, whatever part of the kernel lies outside of the image. The
-// roundings are TensorFlow's: the scale is a float of out / in, of which the inverse is taken.
+// The weights of a result add up to 1, even if a part of the kernel lies outside the image. Rounds
+// as TensorFlow does: the scale is out / in as a float, and its inverse is used.
 std::vector<Resample::Span> Resample::SpansOf(int64_t in, int64_t out) const {
   const float scale = static_cast<float>(out) / static_cast<float>(in);
   const auto inverse = static_cast<float>(1.0 / static_cast<double>(scale));

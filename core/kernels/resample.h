@@ -1,7 +1,7 @@
 #pragma once
-// Images [height, width, channels] in another size by a kernel that is laid over them, to the bit
-// as TensorFlow's op ScaleAndTranslate makes them: what tf.image.resize does with antialias=True,
-// and always for lanczos3, lanczos5, gaussian and mitchellcubic.
+// Resizes images [height, width, channels] by a filter kernel, with the bits of TensorFlow's op
+// ScaleAndTranslate: tf.image.resize uses it with antialias=True, and always for lanczos3,
+// lanczos5, gaussian and mitchellcubic.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// Kernels by their radius in pixels: 1, 2, 2, 3, 5, 1.5.
+// Kernels; their radii in pixels are 1, 2, 2, 3, 5, 1.5.
 enum class ResampleKernel {
   kTriangle,
   kKeysCubic,
@@ -23,7 +23,7 @@ enum class ResampleKernel {
 
 struct ResampleShape {
   ResampleKernel kernel = ResampleKernel::kTriangle;
-  // If the image shrinks, the kernel widens by the same factor, so every pixel counts.
+  // If the image shrinks, widens the kernel by the same factor, so that every pixel counts.
   bool antialias = false;
   int64_t in_height = 0;
   int64_t in_width = 0;
@@ -32,22 +32,22 @@ struct ResampleShape {
   int64_t channels = 0;
 };
 
-// Sizes are at least 1. Made once for a shape; threads may share it.
+// Sizes are at least 1. An object is made once per shape; threads may share it.
 class Resample {
  public:
   explicit Resample(const ResampleShape& shape);
 
-  // What the rows of a result are made of, [out_height, in_height]: Run multiplies by it, and then
-  // by that of the columns.
+  // The weights [out_height, in_height] of the image's rows in the result's rows. Run multiplies by
+  // them, and then by the weights of the columns.
   [[nodiscard]] std::vector<float> RowWeights() const;
 
-  // Memory that a call of Run needs for itself, aligned as float.
+  // Scratch memory that a call of Run needs, aligned as float.
   [[nodiscard]] size_t scratch_bytes() const;
-  // One image, uint8 or float, -> float. False for another dtype.
+  // Resizes one image of uint8 or float to float. Returns false for any other dtype.
   bool Run(DType dtype, const void* image, float* resized, float* scratch) const;
 
  private:
-  // What a result of an axis is made of: pixels from `begin` on.
+  // The weights of the pixels from `begin` on in one result of an axis.
   struct Span {
     int64_t begin = 0;
     std::vector<float> weights;

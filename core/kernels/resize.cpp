@@ -17,7 +17,7 @@ float ScaleOf(ResizeGrid grid, int64_t in, int64_t out) {
   return static_cast<float>(in) / static_cast<float>(out);
 }
 
-// The place in the image that result i of an axis looks at.
+// The position in the image that result i of an axis reads.
 float PlaceOf(ResizeGrid grid, int64_t i, float scale) {
   const auto at = static_cast<float>(i);
   return grid == ResizeGrid::kHalfPixel ? (at + 0.5F) * scale - 0.5F : at * scale;
@@ -48,7 +48,7 @@ const Cubic& CubicOf(ResizeGrid grid) {
   return grid == ResizeGrid::kHalfPixel ? kHalfPixels : kOthers;
 }
 
-// a + b, b as a T first.
+// a + b, where b is rounded to T first.
 template <class T, class B>
 T PlusRounded(T a, B b) {
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -151,7 +151,7 @@ template <class T>
 void Resize::Across(const T* row, float* across) const {
   const int64_t channels = shape_.channels;
   if (channels == 3) {
-    // A known count makes it three times as fast.
+    // A constant number of channels makes the loop three times as fast.
     for (const Taps& column : columns_) {
       const T* const left = row + column.pixel[0] * 3;
       const T* const right = row + column.pixel[1] * 3;
@@ -176,8 +176,8 @@ void Resize::Across(const T* row, float* across) const {
   }
 }
 
-// Rows of the image are made as wide as the result once, and kept for the next result that looks at
-// them.
+// Resizes each row of the image to the result's width once, and keeps it for the next result that
+// reads it.
 template <class T>
 void Resize::Bilinear(const T* image, float* resized, float* scratch) const {
   const int64_t in_row = shape_.in_width * shape_.channels;
@@ -277,7 +277,7 @@ bool Resize::Run(DType dtype, const void* image, void* resized, void* scratch) c
 
 namespace {
 
-// What dy of a result adds to the pixels that it was made of.
+// The amount that dy of a result adds to each of its pixels.
 template <class T, class Dy>
 struct Spread {
   T* dx;
@@ -293,7 +293,7 @@ struct Spread {
 
 }  // namespace
 
-// The shares of a pixel are those of its row times those of its column.
+// The weight of a pixel is the weight of its row times the weight of its column.
 template <class T>
 void Resize::AreaGrad(const float* dy, T* dx) const {
   const int64_t channels = shape_.channels;
@@ -316,7 +316,7 @@ void Resize::AreaGrad(const float* dy, T* dx) const {
 bool Resize::RunGrad(DType dtype, const void* dy, void* dx) const {
   if (!IsFloating(dtype)) return false;
   const int64_t in = shape_.in_height * shape_.in_width * shape_.channels;
-  // What a result was made of gets its dy, row by row, pixel by pixel.
+  // Adds dy to all pixels of its result, row by row, pixel by pixel.
   const auto spread = [&]<class T, class Dy>(T* to, const Dy* d, const auto& add) {
     std::fill_n(to, in, T{});
     const Spread<T, Dy> image{to, shape_.in_width, shape_.channels};

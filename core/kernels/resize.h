@@ -1,6 +1,6 @@
 #pragma once
-// Images [height, width, channels] in another size, to the bit as TensorFlow's ops ResizeBilinear,
-// ResizeNearestNeighbor, ResizeBicubic and ResizeArea make them.
+// Resizes images [height, width, channels] with the bits of TensorFlow's ops ResizeBilinear,
+// ResizeNearestNeighbor, ResizeBicubic and ResizeArea.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tpuest {
 
 enum class ResizeMethod { kNearest, kBilinear, kBicubic, kArea };
 
-// Where result i of an axis looks at the image, with scale = in / out.
+// The position in the image that result i of an axis reads, with scale = in / out.
 enum class ResizeGrid {
   kHalfPixel,    // (i + 0.5) * scale - 0.5: pixels are squares; TensorFlow 2, tf.image.resize
   kLegacy,       // i * scale: TensorFlow 1, without an argument
@@ -21,8 +21,8 @@ enum class ResizeGrid {
 
 struct ResizeShape {
   ResizeMethod method = ResizeMethod::kBilinear;
-  // kBicubic: half pixels are weighed by Keys' kernel with A = -0.5, and what lies outside of the
-  // image counts nothing; the others with A = -0.75, and the edge goes on. kArea has no half pixel.
+  // kBicubic: half pixels use Keys' kernel with A = -0.5, and pixels outside the image count as
+  // nothing; the other grids use A = -0.75 and repeat the edge. kArea has no half pixels.
   ResizeGrid grid = ResizeGrid::kHalfPixel;
   int64_t in_height = 0;
   int64_t in_width = 0;
@@ -31,26 +31,27 @@ struct ResizeShape {
   int64_t channels = 0;
 };
 
-// Sizes are at least 1. Made once for a shape; threads may share it.
+// Sizes are at least 1. An object is made once per shape; threads may share it.
 class Resize {
  public:
   explicit Resize(const ResizeShape& shape);
 
-  // Memory that a call of Run needs for itself, aligned as float.
+  // Scratch memory that a call of Run needs, aligned as float.
   [[nodiscard]] size_t scratch_bytes() const;
-  // One image of a numeric dtype -> float, or of kNearest -> the image's dtype. False where there
-  // is no kernel for the dtype.
+  // Resizes one image of a numeric dtype to float, or with kNearest to the image's dtype. Returns
+  // false if there is no kernel for the dtype.
   bool Run(DType dtype, const void* image, void* resized, void* scratch) const;
-  // The derivative: dy (float; kNearest: of `dtype`) -> dx of `dtype`, a floating one. False for
-  // another dtype.
+  // The derivative: dy (float; kNearest: of `dtype`) -> dx of the floating type `dtype`. Returns
+  // false for any other dtype.
   bool RunGrad(DType dtype, const void* dy, void* dx) const;
 
-  // A pixel of an axis and how much of it a result is made of.
+  // A pixel of an axis and its weight in a result.
   struct Share {
     int64_t pixel = 0;
     float weight = 0;
   };
-  // What each result of an axis is made of: the whole is rows, then columns.
+  // The pixels and weights of each result of an axis. An image is resized along its rows and then
+  // along its columns.
   [[nodiscard]] std::vector<std::vector<Share>> RowShares() const;
   [[nodiscard]] std::vector<std::vector<Share>> ColumnShares() const;
 
@@ -65,7 +66,7 @@ class Resize {
   struct Cover {
     int64_t begin = 0;
     int64_t end = 0;
-    std::vector<float> part;  // of each pixel
+    std::vector<float> part;  // weight of each pixel
   };
   [[nodiscard]] std::vector<Taps> TapsOf(int64_t in, int64_t out) const;
   [[nodiscard]] std::vector<Cover> CoversOf(int64_t in, int64_t out) const;
@@ -83,7 +84,7 @@ class Resize {
   void Bicubic(const T* image, float* resized, float* scratch) const;
   template <class T>
   void Area(const T* image, float* resized) const;
-  // A row of the image, as wide as the result.
+  // Widens or shrinks a row of the image to the width of the result.
   template <class T>
   void Across(const T* row, float* across) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// Moving elements of any type between two strided views of one shape: what transposes, slices,
-// concatenations, padding and tiling come down to.
+// Moves elements of any type between two strided views of one shape. Transposes, slices,
+// concatenations, padding and tiling are such moves.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// Bytes that an element takes in a buffer; strings are string_views.
+// Bytes per element in a buffer; strings are string_views.
 [[nodiscard]] size_t ElementBytes(DType dtype);
 
 // Row-major strides, in elements.
@@ -19,8 +19,8 @@ namespace tpuest {
 
 class StridedCopy {
  public:
-  // A view of `dims` elements on each side; strides and offsets in elements, of any sign, 0 to
-  // repeat the source.
+  // A view of `dims` elements on each side. Strides and offsets are in elements, of any sign; a
+  // source stride of 0 repeats the source.
   struct View {
     std::vector<int64_t> strides;
     int64_t offset = 0;

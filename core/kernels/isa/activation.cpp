@@ -12,7 +12,7 @@ constexpr double kSeluScaleAlpha = 1.7580993408473766;
 
 template <Activation kKind, class A>
 A Value(A x, A alpha) {
-  // Written so that a NaN falls through to x.
+  // The comparison lets a NaN fall through to x.
   if constexpr (kKind == Activation::kRelu) return x <= A(0) ? A(0) : x;
   if constexpr (kKind == Activation::kRelu6) return x <= A(0) ? A(0) : (x >= A(6) ? A(6) : x);
   if constexpr (kKind == Activation::kElu) return x < A(0) ? std::expm1(x) : x;
@@ -45,7 +45,7 @@ A Gradient(A dy, A at, A alpha) {
   }
 }
 
-// The type that a function is computed in; rounding to bfloat16 comes once, at the end.
+// The type in which a function is computed; the result is rounded to bfloat16 once, at the end.
 template <class T>
 struct Computed {
   using Type = T;
@@ -72,7 +72,7 @@ void GradLoop(const void* dy_raw, const void* at_raw, void* dx_raw, size_t n, fl
   const T* const at = static_cast<const T*>(at_raw);
   T* const dx = static_cast<T*>(dx_raw);
   for (size_t i = 0; i < n; ++i) {
-    if constexpr (kKind == Activation::kRelu) {  // no rounding of what is only picked
+    if constexpr (kKind == Activation::kRelu) {  // selecting needs no rounding
       dx[i] = ConvertTo<A>(at[i]) > A(0) ? dy[i] : T{};
     } else {
       dx[i] = ConvertTo<T>(
@@ -81,14 +81,14 @@ void GradLoop(const void* dy_raw, const void* at_raw, void* dx_raw, size_t n, fl
   }
 }
 
-// ReLU on the bits: a bfloat16 is above zero if its bits are, taken as a signed number.
+// ReLU on the bits: a bfloat16 is above zero if its bits, as a signed number, are.
 template <>
 void Loop<Activation::kRelu, bfloat16>(const void* x_raw, void* y_raw, size_t n, float /*alpha*/) {
   const auto* const x = static_cast<const uint16_t*>(x_raw);
   auto* const y = static_cast<uint16_t*>(y_raw);
   constexpr uint16_t kMinusInfinity = 0xFF80;
   for (size_t i = 0; i < n; ++i) {
-    const bool drop = x[i] >= 0x8000 && x[i] <= kMinusInfinity;  // beyond it are the NaNs
+    const bool drop = x[i] >= 0x8000 && x[i] <= kMinusInfinity;  // larger bits are NaNs
     y[i] = drop ? uint16_t{0} : x[i];
   }
 }

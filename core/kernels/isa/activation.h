@@ -15,8 +15,8 @@ enum class Activation { kRelu, kRelu6, kElu, kSelu, kLeakyRelu, kSoftplus, kSoft
 
 // alpha is the slope of kLeakyRelu below 0; all other activations ignore it.
 using ActivationKernel = void (*)(const void* x, void* y, size_t n, float alpha);
-// dx from dy and `at`: for kElu and kSelu the function's result, for all others its argument (for
-// kRelu and kRelu6 either will do).
+// dx from dy and `at`: for kElu and kSelu `at` is the function's result, otherwise its argument
+// (for kRelu and kRelu6 it may be either).
 using ActivationGradKernel = void (*)(const void* dy, const void* at, void* dx, size_t n,
                                       float alpha);
 

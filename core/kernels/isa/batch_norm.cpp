@@ -13,10 +13,10 @@ A InverseDeviation(A variance, double epsilon) {
   return A(1) / std::sqrt(variance + static_cast<A>(epsilon));
 }
 
-// Channels whose factors are worked out together, ahead of a pass over the rows.
+// Channels whose factors are computed together, before a pass over the rows.
 constexpr int64_t kChannelBlock = 256;
 
-// Calls fn(first channel, channels) for runs of channels that fit the arrays of a pass.
+// Calls fn(first channel, channels) for runs of at most kChannelBlock channels.
 template <class Fn>
 void ForEachRun(int64_t channels, Fn&& fn) {
   for (int64_t first = 0; first < channels; first += kChannelBlock) {

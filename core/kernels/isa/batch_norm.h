@@ -1,7 +1,7 @@
 #pragma once
-// The parts of batch normalisation (Ioffe and Szegedy 2015) over x [rows, channels], so that the
-// rows may be cut into blocks and the sums added: x, y, dy, dx are bfloat16, float or double;
-// statistics, scale, offset and sums are float, or double where x is.
+// The parts of batch normalisation (Ioffe and Szegedy 2015) over x [rows, channels]. Callers may
+// cut the rows into blocks and add the sums. x, y, dy, dx are bfloat16, float or double;
+// statistics, scale, offset and sums are double if x is double, otherwise float.
 
 #include <cstdint>
 
@@ -21,9 +21,9 @@ struct BatchNormKernels {
   // dy_sum = sum of dy, dot = sum of dy * (x - mean) / sqrt(variance + epsilon).
   void (*grad_sums)(const void* dy, const void* x, const void* mean, const void* variance,
                     double epsilon, void* dy_sum, void* dot, int64_t rows, int64_t channels);
-  // With r = 1 / sqrt(variance + epsilon) and the sums over all `count` rows:
-  // dx = scale * r * (dy - dy_sum / count - (x - mean) * r * dot / count).
-  // count 0: the statistics do not depend on x; dx = scale * r * dy.
+  // With r = 1 / sqrt(variance + epsilon) and the sums over all `count` rows: dx = scale * r * (dy
+  // - dy_sum / count - (x - mean) * r * dot / count). If count is 0, the statistics do not depend
+  // on x: dx = scale * r * dy.
   void (*grad_apply)(const void* dy, const void* x, const void* scale, const void* mean,
                      const void* variance, const void* dy_sum, const void* dot, double epsilon,
                      int64_t count, void* dx, int64_t rows, int64_t channels);

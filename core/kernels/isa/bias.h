@@ -13,9 +13,9 @@ using BiasKernel = void (*)(const void* x, const void* bias, void* y, int64_t ro
 // dbias = dy summed over the rows.
 using BiasGradKernel = void (*)(const void* dy, void* dbias, int64_t rows, int64_t channels);
 
-// bfloat16, float or double.
+// For bfloat16, float or double.
 [[nodiscard]] BiasKernel FindBias(DType dtype);
-// `result`: dtype, or float for bfloat16.
+// `result` is dtype; for bfloat16 it may also be float.
 [[nodiscard]] BiasGradKernel FindBiasGrad(DType dtype, DType result);
 
 }  // namespace tpuest

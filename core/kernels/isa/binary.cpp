@@ -41,7 +41,7 @@ struct DivNoNanFn {
     return b == T(0) ? T(0) : a / b;
   }
 };
-// A NaN on either side is the result.
+// NaN if either argument is NaN.
 struct MaximumFn {
   template <class T>
   static T On(T a, T b) {
@@ -129,14 +129,15 @@ struct BitXorFn {
     return a ^ b;
   }
 };
-// As TensorFlow does it: by no less than 0, no more than the last bit. The sign moves in.
+// Shifts as TensorFlow does: clamps the shift to 0 and the number of bits less 1, and keeps the
+// sign.
 struct RightShiftFn {
   template <class T>
   static T On(T a, T b) {
     return a >> std::clamp<T>(b, 0, static_cast<T>(sizeof(T) * 8 - 1));
   }
 };
-// Integers, by squaring; overflow wraps.
+// Power of integers, by squaring; overflow wraps.
 struct IntPowFn {
   template <class T>
   static T On(T a, T b) {
@@ -154,11 +155,11 @@ struct IntPowFn {
 struct DoublePowFn {
   template <class T>
   static T On(T a, T b) {
-    return std::pow(a, b);  // Eigen's is off by 57 ulp
+    return std::pow(a, b);  // Eigen's pow is off by 57 ulp
   }
 };
 
-// Whole vectors only, as in unary.cpp.
+// Processes only whole vectors, as unary.cpp does.
 template <class T>
 inline void PowChunk(const T* a, const T* b, T* out, int count, int64_t step_a, int64_t step_b) {
   using Lanes = Eigen::Array<WideOf<T>, kPowLanes, 1>;

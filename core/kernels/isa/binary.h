@@ -1,7 +1,7 @@
 #pragma once
-// Element-wise functions of two arguments. An argument is contiguous (step 1) or one number for the
-// whole call (step 0). The result may take the memory of a contiguous argument of its size. As with
-// one argument, no result depends on its element's position.
+// Element-wise functions of two arguments. An argument is contiguous (step 1), or one number for
+// the whole call (step 0). The result may use the memory of a contiguous argument of its size. The
+// result of an element does not depend on its position.
 
 #include <cstddef>
 #include <cstdint>
@@ -42,11 +42,11 @@ enum class Binary {
 using BinaryKernel = void (*)(const void* a, const void* b, void* out, int64_t n, int64_t step_a,
                               int64_t step_b);
 
-// nullptr if there is no such kernel. bfloat16 (computed in float), float and double; maths but
-// kDiv, kDivNoNan and the gradients also int32 and int64; comparisons those and, if they are of
-// equality, bool, int8, uint8 and string; of bits int32 and int64, a shift by at least 0 and less
-// than there are bits. Integer division by 0 and negative integer powers are
-// Error kData.
+// Returns nullptr if there is no such kernel. All functions but the bitwise ones take bfloat16
+// (computed in float), float and double. Arithmetic except kDiv, kDivNoNan and the gradients also
+// takes int32 and int64; comparisons also take these, and equality also bool, int8, uint8 and
+// string. Bitwise functions take int32 and int64; a shift is by at least 0 and less than the number
+// of bits. Integer division by 0 and negative integer powers throw Error kData.
 [[nodiscard]] BinaryKernel FindBinary(Binary op, DType dtype);
 
 }  // namespace tpuest

@@ -1,5 +1,5 @@
 #pragma once
-// The loop under every function of two arguments.
+// The loop of every function of two arguments.
 
 #include <cstdint>
 #include <type_traits>
@@ -13,8 +13,8 @@ namespace tpuest {
 template <class T>
 using WideOf = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
 
-// out = Fn::On(a, b). The steps are constants of each of the three loops, so that they vectorise;
-// in place means a distance of 0, which ivdep allows.
+// out = Fn::On(a, b). Each of the three loops has constant steps, so that it vectorises; working in
+// place means a distance of 0, which ivdep allows.
 template <class Fn, class T>
 void BinaryLoop(const void* a_raw, const void* b_raw, void* out_raw, int64_t n, int64_t step_a,
                 int64_t step_b) {
@@ -59,7 +59,7 @@ BinaryKernel NumberBinary(DType dtype) {
   return RealBinary<Fn>(dtype);
 }
 
-// Throw Error kData. They are compiled once: a file of kernels throws nothing itself.
+// Throw Error kData. They are compiled once, because the kernels' sources throw nothing themselves.
 [[noreturn]] void ThrowZeroDivisor();
 [[noreturn]] void ThrowNegativePower();
 

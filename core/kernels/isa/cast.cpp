@@ -19,12 +19,12 @@ void CastLoop(const void* x_raw, void* y_raw, size_t n) {
 
 #ifdef __AVX512F__
 
-// The processor's own rounding takes subnormal numbers for zero, so vectors with some go the long
-// way: the bits are those of every other set.
+// The processor's instruction treats subnormal numbers as zero, so vectors with subnormal numbers
+// are rounded without it. The bits are those of all other sets.
 [[gnu::target("avx512bf16,avx512vl")]] void RoundByInstruction(const void* x_raw, void* y_raw,
                                                                size_t n) {
   constexpr size_t kLanes = 16;
-  constexpr int kSubnormal = 0x20;  // of VFPCLASSPS
+  constexpr int kSubnormal = 0x20;  // flag of VFPCLASSPS
   const auto* const x = static_cast<const float*>(x_raw);
   auto* const y = static_cast<bfloat16*>(y_raw);
   size_t i = 0;

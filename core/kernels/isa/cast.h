@@ -9,8 +9,8 @@ namespace tpuest {
 
 using CastKernel = void (*)(const void* x, void* y, size_t n);
 
-// C++'s conversions; bfloat16 goes through float and is rounded to nearest even; what is not 0 is
-// true. nullptr unless both are numbers or bool.
+// Converts as C++ does; bfloat16 goes through float and is rounded to nearest even; any value but 0
+// is true. Returns nullptr unless both types are numbers or bool.
 [[nodiscard]] CastKernel FindCast(DType from, DType to);
 
 }  // namespace tpuest

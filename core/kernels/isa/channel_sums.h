@@ -6,9 +6,9 @@
 
 namespace tpuest {
 
-// Calls store(k, c, sum) for every k < kSums and channel c with the sum over r of the k-th number
-// that value(r * channels + c, c, out) leaves in `out`. A is float or double: runs of 16 rows are
-// added in A, the runs in double, always in the same order.
+// Calls store(k, c, sum) for every k < kSums and channel c, where sum is the sum over r of the k-th
+// number that value(r * channels + c, c, out) writes to `out`. A is float or double: adds runs of
+// 16 rows in A and the runs in double, always in the same order.
 template <int kSums, class A, class Value, class Store>
 void ChannelSums(int64_t rows, int64_t channels, Value&& value, Store&& store) {
   constexpr int64_t kChannels = 64;

@@ -11,9 +11,9 @@ struct WindowAxis {
   int64_t out = 0;   // of the result
   int64_t size = 1;  // of the window
   int64_t stride = 1;
-  int64_t dilation = 1;  // distance of neighbours in the window
-  int64_t before = 0;    // zeros ahead of the image
-  int64_t after = 0;     // zeros behind it
+  int64_t dilation = 1;  // distance between neighbours in the window
+  int64_t before = 0;    // zeros before the image
+  int64_t after = 0;     // zeros after the image
 };
 
 struct ConvShape {
@@ -23,7 +23,7 @@ struct ConvShape {
   int64_t channels = 0;
   int64_t filters = 0;     // channels of the result; depthwise: channels * multiplier
   bool depthwise = false;  // filter [kh, kw, C, M], result channel c*M + m
-  // Filter [kh, kw, C / groups, F]: each group of channels makes a group of results.
+  // Filter [kh, kw, C / groups, F]: each group of channels gives a group of results.
   int64_t groups = 1;
 };
 

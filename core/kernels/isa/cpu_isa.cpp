@@ -54,13 +54,13 @@ std::string_view OneDnnName(dnnl::cpu_isa isa) {
   }
 }
 
-// oneDNN's sets are sums of bits: a set that has all of another's is at least that one.
+// oneDNN's sets are masks of bits: a set with all bits of another set includes it.
 bool Includes(dnnl::cpu_isa isa, dnnl::cpu_isa part) {
   return (static_cast<unsigned>(isa) & static_cast<unsigned>(part)) == static_cast<unsigned>(part);
 }
 
-// What PinCpuIsa was told, and whether it is too late to tell it: oneDNN's choice is the process's,
-// and so is ours.
+// The set that PinCpuIsa pinned, and whether the choice is already made. The choice is the
+// process's, as oneDNN's is.
 struct Pin {
   std::optional<CpuIsa> isa;
   std::atomic<bool> is_used = false;
@@ -97,7 +97,7 @@ void PinCpuIsa(CpuIsa isa) {
   Pin& pin = ThePin();
   Check(!pin.is_used || pin.isa == isa, "kernels are in use when {} is asked for", NameOf(isa));
   pin.isa = isa;
-  // What DNNL_MAX_CPU_ISA asks for no longer counts.
+  // Overrides DNNL_MAX_CPU_ISA.
   dnnl::set_max_cpu_isa(isa == CpuIsa::kAvx512 ? dnnl::cpu_isa::avx512_core : dnnl::cpu_isa::avx2);
 }
 

@@ -8,7 +8,7 @@
 namespace tpuest::TPUEST_ISA {
 namespace {
 
-// What a window has of one axis: of the source, and of the filter; where channel 0 is.
+// A position of a window along one axis: the offsets of its source and of its filter for channel 0.
 struct Place {
   int64_t from = 0;
   int64_t filter = 0;
@@ -19,13 +19,13 @@ struct Places {
   int64_t count = 0;
 };
 
-// Steps along an axis of the source and of the filter, in elements.
+// Strides along an axis of the source and of the filter, in elements.
 struct Steps {
   int64_t from = 0;
   int64_t filter = 0;
 };
 
-// The window over the result's element o, in the image.
+// The positions in the image of the window of result element o.
 Places PlacesInImage(const WindowAxis& axis, const Steps& steps, int64_t o) {
   Places places;
   for (int64_t k = 0; k < axis.size; ++k) {
@@ -35,7 +35,7 @@ Places PlacesInImage(const WindowAxis& axis, const Steps& steps, int64_t o) {
   return places;
 }
 
-// Those over the image's element i, in the result.
+// The positions in the result whose windows cover image element i.
 Places PlacesInResult(const WindowAxis& axis, const Steps& steps, int64_t i) {
   Places places;
   for (int64_t k = 0; k < axis.size; ++k) {
@@ -47,7 +47,7 @@ Places PlacesInResult(const WindowAxis& axis, const Steps& steps, int64_t i) {
   return places;
 }
 
-// to = sum of from * filter over the window, kVectors vectors at once.
+// to = sum of from * filter over the window, for kVectors vectors at once.
 template <int kVectors, class How, class T>
 void GatherLanes(const T* from, const float* filter, const Places& rows, const Places& columns,
                  How how, T* to) {
@@ -95,7 +95,7 @@ struct Extent {
   int64_t columns;
 };
 
-// Every pixel of `to` [N, rows, columns, C] from those of `from` that its places name.
+// Computes every pixel of `to` [N, rows, columns, C] from the pixels of `from` at its positions.
 template <class T, class FindPlaces>
 void GatherImages(const ConvShape& s, const T* from, Extent from_extent, const float* filter, T* to,
                   Extent to_extent, FindPlaces&& places_of) {
@@ -124,13 +124,13 @@ void DepthwiseBackwardData(const ConvShape& s, const void* dy, const float* filt
                static_cast<T*>(dx), {s.height.in, s.width.in}, PlacesInResult);
 }
 
-// Pixels of a row of the result, and of the image that they are multiplied with.
+// Pixels of a row of the result, and the pixels of the image by which they are multiplied.
 template <class T>
 struct RowPair {
   const T* x = nullptr;
   const T* dy = nullptr;
   int64_t pixels = 0;
-  int64_t x_step = 0;  // from pixel to pixel
+  int64_t x_step = 0;  // distance between pixels
   int64_t dy_step = 0;
 };
 
@@ -166,7 +166,7 @@ void AddRow(const RowPair<T>& row, int64_t channels, double* totals) {
   if (c < channels) AddProducts<1>(row, c, PartOfVector{channels - c}, totals);
 }
 
-// The elements of the result whose window has its place k in the image.
+// The elements of the result whose window position k lies in the image.
 struct Stretch {
   int64_t first;
   int64_t end;
@@ -175,7 +175,7 @@ struct Stretch {
 Stretch Covering(const WindowAxis& axis, int64_t k) {
   const int64_t shift = k * axis.dilation - axis.before;  // image = o * stride + shift
   const int64_t first = shift >= 0 ? 0 : (-shift + axis.stride - 1) / axis.stride;
-  const int64_t last = axis.in - 1 - shift;  // o * stride may be this at most
+  const int64_t last = axis.in - 1 - shift;  // the largest o * stride
   return {first, last < 0 ? 0 : std::min(axis.out, last / axis.stride + 1)};
 }
 

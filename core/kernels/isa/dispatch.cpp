@@ -1,4 +1,4 @@
-// What the headers of this folder declare, from the table of the chosen instruction set.
+// Implements the headers of this folder by the table of the chosen instruction set.
 
 #include <type_traits>
 
@@ -10,7 +10,7 @@
 namespace tpuest {
 namespace {
 
-// A kernel that must be there.
+// Returns a kernel that must exist.
 template <class Kernel>
 Kernel Found(Kernel kernel, std::string_view what, DType dtype) {
   Check(kernel != nullptr, "no {} of {}", what, NameOf(dtype));

@@ -1,8 +1,8 @@
 #pragma once
-// Elementary functions of one float that are accurate to 2 ulp over the whole range, in forms that
-// compilers turn into vector code: no branch, no conversion, no table. Eigen's are not: its
-// logistic is off by 3e-4 of itself near -9, and its exp for AVX-512 is infinite above 88.38. Every
-// product that is added is an explicit fma, so all instruction sets give the same bits.
+// Elementary functions of one float, accurate to 2 ulp over the whole range and written so that
+// compilers vectorise them: no branch, no conversion, no table. Eigen's are less accurate: its
+// logistic has a relative error of 3e-4 near -9, and its exp for AVX-512 is infinite above 88.38.
+// Every product that is added is an explicit fma, so all instruction sets give the same bits.
 //
 // Polynomials and the parts of ln 2: Cephes (S. Moshier), single/expf.c and single/tanhf.c.
 
@@ -19,13 +19,13 @@ namespace tpuest::TPUEST_ISA {
   return std::bit_cast<float>((n + 127) << 23);
 }
 
-// Gives subnormal numbers, 0 and infinity where float does. NaN gives NaN.
+// Returns subnormal numbers, 0 and infinity where exp in float does. NaN gives NaN.
 [[gnu::always_inline]] inline float Exp(float x) {
-  constexpr float kMost = 89;     // exp of more is infinite
-  constexpr float kLeast = -104;  // exp of less is 0
+  constexpr float kMost = 89;     // exp of a larger number is infinite
+  constexpr float kLeast = -104;  // exp of a smaller number is 0
   x = x > kMost ? kMost : x;
   x = x < kLeast ? kLeast : x;
-  // Adding it rounds to an integer, which the low bits of the sum hold.
+  // Adding it rounds to an integer, which is in the low bits of the sum.
   constexpr float kMagic = 0x1.8p23F;
   const float sum = std::fma(x, 0x1.715476p0F, kMagic);
   const int32_t n = std::bit_cast<int32_t>(sum) - std::bit_cast<int32_t>(kMagic);
@@ -38,12 +38,12 @@ namespace tpuest::TPUEST_ISA {
   p = std::fma(p, r, 1.6666665459e-1F);
   p = std::fma(p, r, 5.0000001201e-1F);
   p = std::fma(p, r * r, r) + 1;
-  // In two steps, neither of which leaves the exponents that there are.
+  // Multiplies in two steps, so that each factor has a valid exponent.
   const int32_t half = n >> 1;
   return p * PowerOfTwo(half) * PowerOfTwo(n - half);
 }
 
-// 1 / (1 + exp(-x)), without an exponent above 0.
+// 1 / (1 + exp(-x)), computed without a positive exponent.
 [[gnu::always_inline]] inline float Sigmoid(float x) {
   const float e = Exp(-std::abs(x));
   return (x < 0 ? e : 1.0F) / (1 + e);

@@ -9,15 +9,15 @@
 namespace tpuest::TPUEST_ISA {
 namespace {
 
-// Rows of few channels are taken side by side, so that a loop over lanes is long: lane l is channel
-// l % channels. Rows of very many are cut.
+// If rows have few channels, several rows are processed side by side so that a loop over lanes is
+// long: lane l is channel l % channels. Rows with very many channels are cut into runs.
 constexpr int64_t kFewLanes = 256;
 constexpr int64_t kMostLanes = 1024;
 
 struct ChannelLanes {
   int64_t first = 0;  // channel of lane 0
   int64_t channels = 0;
-  int64_t together = 1;  // rows
+  int64_t together = 1;  // rows side by side
   [[nodiscard]] int64_t width() const { return channels * together; }
 };
 
@@ -31,14 +31,14 @@ void ForEachRunOfLanes(int64_t channels, Fn&& fn) {
   }
 }
 
-// Fills an array of lanes with what `of` gives for a channel.
+// Fills an array of lanes with the values of `of` for their channels.
 template <class Fn>
 void Spread(const ChannelLanes& lanes, float* to, Fn&& of) {
   for (int64_t c = 0; c < lanes.channels; ++c) to[c] = of(lanes.first + c);
   for (int64_t l = lanes.channels; l < lanes.width(); ++l) to[l] = to[l - lanes.channels];
 }
 
-// Calls fn(first element, lanes in use) for row after row, or for as many as stand side by side.
+// Calls fn(first element, lanes in use) for each row, or each group of rows side by side.
 template <class Fn>
 void ForEachRow(const ChannelLanes& lanes, int64_t rows, int64_t channels, Fn&& fn) {
   for (int64_t r = 0; r < rows; r += lanes.together) {
@@ -46,7 +46,7 @@ void ForEachRow(const ChannelLanes& lanes, int64_t rows, int64_t channels, Fn&& 
   }
 }
 
-constexpr int64_t kRun = 16;  // rows that are added in float, before they are in double
+constexpr int64_t kRun = 16;  // rows that are added in float before their sum is added in double
 
 // Rows of lanes, `step` elements apart.
 struct RowsOfLanes {
@@ -55,8 +55,8 @@ struct RowsOfLanes {
   int64_t rows;
 };
 
-// Two sums over the rows, of the vectors that parts(element, lane, how, a, b) gives: totals[0] get
-// the sum of a by lane, totals[1] that of b. Memory is read in its order.
+// Two sums over the rows: totals[0] gets the sums by lane of the vectors a, and totals[1] of the
+// vectors b, that parts(element, lane, how, a, b) computes. Reads memory in its order.
 template <class Parts>
 void AddRun(const RowsOfLanes& rows, int64_t width, const Parts& parts,
             double* const (&totals)[2]) {
@@ -85,7 +85,7 @@ template <class Parts>
 void AddRows(const ChannelLanes& lanes, int64_t rows, int64_t channels, const Parts& parts,
              double* const (&totals)[2]) {
   for (double* const total : totals) std::fill_n(total, lanes.width(), 0.0);
-  const int64_t whole = rows / lanes.together;  // rows side by side
+  const int64_t whole = rows / lanes.together;  // groups of rows side by side
   const int64_t step = lanes.together * channels;
   for (int64_t r = 0; r < whole; r += kRun) {
     AddRun({r * step + lanes.first, step, std::min(kRun, whole - r)}, lanes.width(), parts, totals);
@@ -94,7 +94,7 @@ void AddRows(const ChannelLanes& lanes, int64_t rows, int64_t channels, const Pa
   if (rest > 0) AddRun({whole * step + lanes.first, step, 1}, rest * channels, parts, totals);
 }
 
-// The lanes of a channel, added up in order.
+// Adds the lanes of a channel in order.
 double TotalOf(const ChannelLanes& lanes, const double* total, int64_t channel) {
   double sum = 0;
   for (int64_t l = channel - lanes.first; l < lanes.width(); l += lanes.channels) sum += total[l];
@@ -133,7 +133,7 @@ float InverseDeviationAt(const NormInputs& in, int64_t c) {
          std::sqrt(static_cast<const float*>(in.variance)[c] + static_cast<float>(in.epsilon));
 }
 
-// What a pass over the rows reads of each lane.
+// The factors by lane that a pass over the rows reads.
 struct Factors {
   float mean[kMostLanes];
   float factor[kMostLanes];  // scale / deviation
@@ -148,7 +148,7 @@ struct Factors {
   }
 };
 
-// y = centered * factor + offset, and `centered` itself, of the vector x at a lane.
+// Computes y = centered * factor + offset, and `centered`, for the vector x at a lane.
 template <class How>
 [[gnu::always_inline]] inline void Normalise(const Factors& factors, int64_t lane, How how,
                                              const FloatVector& x, FloatVector& centered,
@@ -163,7 +163,7 @@ template <class How>
   y = centered * factor + offset;
 }
 
-// As activation.h has them; a NaN stays.
+// As in activation.h; NaN stays NaN.
 template <NormActivation kActivation>
 [[gnu::always_inline]] inline void Activate(FloatVector& y) {
   if constexpr (kActivation == NormActivation::kNone) return;
@@ -175,8 +175,8 @@ template <NormActivation kActivation>
   }
 }
 
-// Sets dy to 0 where the activation of y, rounded to T, stops it. What is rounded to 0 or 6 is at
-// these bounds: those of bfloat16 are half way to its neighbours.
+// Sets dy to 0 where the activation of y, rounded to T, blocks it. A y that rounds to 0 or 6 is at
+// the bound; for bfloat16 the bounds are half way to the neighbouring numbers.
 template <class T, NormActivation kActivation>
 [[gnu::always_inline]] inline void Gate(const FloatVector& y, FloatVector& dy) {
   if constexpr (kActivation == NormActivation::kNone) return;

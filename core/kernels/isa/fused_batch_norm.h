@@ -1,7 +1,7 @@
 #pragma once
-// Batch normalisation over x [rows, channels] together with what stands beside it in a network: an
-// activation, an addition. Each is one pass over the data. x, side, y, dy, dx are bfloat16 or
-// float; statistics, scale, offset and sums are float but for the moments.
+// Batch normalisation over x [rows, channels] fused with a neighbouring activation or addition;
+// each function is one pass over the data. x, side, y, dy, dx are bfloat16 or float; statistics,
+// scale, offset and sums are float, except the moments.
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ namespace tpuest {
 
 enum class NormActivation { kNone, kRelu, kRelu6 };
 
-// What a normalisation reads, forward and backward.
+// The inputs of a normalisation, forward and backward.
 struct NormInputs {
   const void* x = nullptr;
   const void* scale = nullptr;
@@ -24,14 +24,13 @@ struct NormInputs {
 };
 
 struct FusedBatchNormKernels {
-  // sum[c] = sum of x[., c], square_sum[c] = sum of x[., c]^2, in double: so exact that the
-  // variance may be had from them where the mean is large beside it. Deviations from the first row
-  // are what is added up.
+  // sum[c] = sum of x[., c], square_sum[c] = sum of x[., c]^2, in double. Adds deviations from the
+  // first row, so the variance is accurate even if the mean is much larger.
   void (*moments)(const void* x, double* sum, double* square_sum, int64_t rows, int64_t channels);
-  // y = activation(normalised x [+ side]), rounded where the parts alone would round.
+  // y = activation(normalised x [+ side]), rounded wherever the separate ops would round.
   void (*apply)(const NormInputs& in, const void* side, void* y);
-  // As grad_sums and grad_apply of batch_norm.h, of dy where the activation of the normalised x
-  // lets it pass, else of 0. Without a side: what the activation saw is computed again.
+  // As grad_sums and grad_apply of batch_norm.h, for dy where the activation of the normalised x
+  // passes it on, otherwise for 0. Without `side`, computes the activation's argument again.
   void (*grad_sums)(const NormInputs& in, const void* dy, void* dy_sum, void* dot);
   void (*grad_apply)(const NormInputs& in, const void* dy, const void* dy_sum, const void* dot,
                      int64_t count, void* dx);

@@ -1,12 +1,13 @@
 #pragma once
-// What the sources hold that are compiled once for each vector instruction set: -DTPUEST_ISA= names
-// the namespace. They throw nothing and use no function that is not inlined but those of <cmath>:
-// the linker keeps one copy of an inline function, and might keep one that not every processor can
-// run (the build makes such copies the object's own, and a test looks for others).
+// The declarations of the sources that are compiled once per vector instruction set; -DTPUEST_ISA=
+// gives the namespace. These sources throw nothing, and call no function that is not inlined except
+// those of <cmath>: the linker keeps one copy of an inline function, and might keep a copy that
+// some processors cannot run. (The build makes such copies local to the object, and a test looks
+// for others.)
 
 #include "core/kernels/isa/kernel_table.h"
 
-#ifndef TPUEST_ISA  // an editor or a checker, which reads the file by itself
+#ifndef TPUEST_ISA  // for an editor or a checker, which reads this file by itself
 #define TPUEST_ISA base
 #endif
 

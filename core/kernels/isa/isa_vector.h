@@ -1,8 +1,8 @@
 #pragma once
-// As many floats at once as a register holds, for the sources that are compiled once for each
-// vector instruction set: of wider vectors compilers compare and choose one number at a time. A
-// lane is a channel or an element, so the bits do not depend on their number. Vectors are passed by
-// reference alone: by value they would be, in other sets of instructions, other arguments.
+// A vector with as many floats as a register, for the sources that are compiled once per vector
+// instruction set; compilers compare and select wider vectors one number at a time. A lane is a
+// channel or an element, so the bits do not depend on the number of lanes. Vectors are only passed
+// by reference: passed by value, their calling convention would depend on the instruction set.
 
 #include <cstdint>
 #include <cstring>
@@ -21,7 +21,7 @@ using FloatVector = float __attribute__((vector_size(kVectorLanes * sizeof(float
 using WordVector = uint32_t __attribute__((vector_size(kVectorLanes * sizeof(uint32_t))));
 using HalfVector = uint16_t __attribute__((vector_size(kVectorLanes * sizeof(uint16_t))));
 
-// The part of a vector that is in memory.
+// Marks a vector that lies completely in memory.
 struct WholeVector {};
 struct PartOfVector {
   int64_t lanes;
@@ -39,7 +39,7 @@ struct PartOfVector {
   std::memcpy(&to, &words, sizeof(to));
 }
 
-// Lanes that are not there are 0.
+// Missing lanes are 0.
 template <class T>
 void Load(const T* from, PartOfVector how, FloatVector& to) {
   to = FloatVector{};
@@ -67,7 +67,7 @@ void Store(const FloatVector& from, PartOfVector how, T* to) {
   for (int64_t i = 0; i < how.lanes; ++i) to[i] = ConvertTo<T>(from[i]);
 }
 
-// The numbers as memory of type T would hold them.
+// Rounds the numbers to T, as storing and loading them would.
 template <class T>
 [[gnu::always_inline]] inline void RoundTo(FloatVector& numbers) {
   if constexpr (std::is_same_v<T, bfloat16>) {
@@ -77,7 +77,7 @@ template <class T>
   }
 }
 
-// Calls fn(lane, how much of a vector there is) for n lanes.
+// Calls fn(lane, the part of a vector that exists) for n lanes.
 template <class Fn>
 [[gnu::always_inline]] inline void ForEachVector(int64_t n, Fn&& fn) {
   int64_t lane = 0;

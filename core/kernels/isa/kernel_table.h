@@ -1,6 +1,6 @@
 #pragma once
-// The kernels that are compiled once for each vector instruction set, from the same sources. A
-// set's functions are reached only through its table, which is chosen at the first lookup of a
+// The kernels that are compiled once per vector instruction set, from the same sources. Code
+// reaches a set's functions only through its table, which is chosen at the first lookup of a
 // kernel. For .cpp files of this folder.
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace tpuest {
 
-// optimizer.h's functions of a type.
+// The functions of optimizer.h for one type.
 template <class T>
 struct OptimizerKernels {
   void (*gradient_descent)(T* var, const T* grad, int64_t n, T lr);
@@ -37,8 +37,8 @@ struct OptimizerKernels {
   void (*ftrl)(T* var, T* accum, T* linear, const T* grad, int64_t n, const FtrlRates<T>& rates);
 };
 
-// Each finds what the function of its name in this folder's headers finds, and nullptr, or a struct
-// of nullptrs, where there is no such kernel.
+// Each member returns the kernel that the function of the same name in this folder's headers finds;
+// nullptr, or a struct of nullptrs, if there is none.
 struct KernelTable {
   UnaryKernel (*unary)(Unary op, DType dtype);
   BinaryKernel (*binary)(Binary op, DType dtype);
@@ -57,8 +57,8 @@ struct KernelTable {
   const OptimizerKernels<double>& (*double_optimizers)();
 };
 
-// The tables: of the instructions that the whole program is compiled for, and of AVX-512
-// (x86-64-v4) where the build has it.
+// The tables: for the instructions that the whole program is compiled for, and for AVX-512
+// (x86-64-v4) if the build has it.
 namespace base {
 [[nodiscard]] const KernelTable& Table();
 }

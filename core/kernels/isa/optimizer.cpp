@@ -54,8 +54,8 @@ template <class T>
 void ApplyAdam(T* __restrict var, T* __restrict m, T* __restrict v, const T* __restrict grad,
                int64_t n, const AdamRates<T>& rates) {
   const auto [rate, beta1, beta2, epsilon, use_nesterov] = rates;
-  // The step follows m itself, or with Nesterov's momentum m one step ahead: beta1 m + (1 - beta1)
-  // g (Dozat 2016).
+  // The update uses m, or with Nesterov's momentum m one step ahead: beta1 m + (1 - beta1) g (Dozat
+  // 2016).
   const T of_m = use_nesterov ? beta1 : T(1);
   const T of_grad = use_nesterov ? T(1) - beta1 : T(0);
   for (int64_t i = 0; i < n; ++i) {
@@ -91,8 +91,9 @@ void ApplyCenteredRMSProp(T* __restrict var, T* __restrict mg, T* __restrict ms,
   }
 }
 
-// While it lives the processor takes subnormal numbers for 0: each costs as much as a hundred
-// others, and squares of a mean that fades away are many. For what writes no result.
+// While this object lives, the processor treats subnormal numbers as 0. Each subnormal number takes
+// as long as a hundred others, and squares of a decaying mean are often subnormal. Use it only for
+// code that writes no result.
 class WithoutSubnormals {
  public:
   WithoutSubnormals() { Set(before_ | kFlushes); }
@@ -101,7 +102,7 @@ class WithoutSubnormals {
   WithoutSubnormals& operator=(const WithoutSubnormals&) = delete;
 
  private:
-  static constexpr unsigned kFlushes = 0x8040;  // results, and what is read
+  static constexpr unsigned kFlushes = 0x8040;  // flags for results and for operands
 #if defined(__x86_64__)
   static unsigned Get() { return _mm_getcsr(); }
   static void Set(unsigned control) { _mm_setcsr(control); }
@@ -112,7 +113,7 @@ class WithoutSubnormals {
   const unsigned before_ = Get();
 };
 
-// Counted without a branch, so that the loop becomes vectors. NaN is not large enough.
+// Counts without a branch, so that the loop vectorises. NaN does not count as large enough.
 template <class T>
 bool HasVariance(const T* __restrict mg, const T* __restrict ms, const T* __restrict grad,
                  int64_t n, const RMSPropRates<T>& rates, const RootBounds<T>& bounds) {
@@ -153,7 +154,7 @@ struct Power {
   T operator()(T accum) const { return std::pow(accum, exponent); }
 };
 
-// The slot holds linear, or linear times lr; `unit` is what a gradient counts in it.
+// The slot holds linear, or linear times lr; `unit` is the factor of a gradient in it.
 template <class T, class Root>
 void FtrlLoop(T* __restrict var, T* __restrict accum, T* __restrict linear,
               const T* __restrict grad, int64_t n, const FtrlRates<T>& rates, Root root) {

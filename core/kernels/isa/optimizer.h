@@ -34,8 +34,8 @@ struct AdamRates {
   bool use_nesterov;
 };
 // m += (grad - m)(1 - beta1); v += (grad^2 - v)(1 - beta2); var -= rate m / (sqrt(v) + epsilon)
-// (Kingma and Ba 2014, section 2's efficient order), with use_nesterov
-// beta1 m + (1 - beta1) grad in m's place (Dozat 2016).
+// (Kingma and Ba 2014, section 2's efficient order). With use_nesterov, beta1 m + (1 - beta1) grad
+// replaces m in the last formula (Dozat 2016).
 template <class T>
 void ApplyAdam(T* var, T* m, T* v, const T* grad, int64_t n, const AdamRates<T>& rates);
 
@@ -44,17 +44,17 @@ struct RMSPropRates {
   T lr, rho, momentum, epsilon;
 };
 // ms += (grad^2 - ms)(1 - rho); mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom
-// (Tieleman and Hinton 2012). The centred form also has mg += (grad - mg)(1 - rho) and divides by
-// sqrt(ms - mg^2 + epsilon) (Graves 2013).
+// (Tieleman and Hinton 2012). The centered form also computes mg += (grad - mg)(1 - rho) and
+// divides by sqrt(ms - mg^2 + epsilon) (Graves 2013).
 template <class T>
 void ApplyRMSProp(T* var, T* ms, T* mom, const T* grad, int64_t n, const RMSPropRates<T>& rates);
 template <class T>
 void ApplyCenteredRMSProp(T* var, T* mg, T* ms, T* mom, const T* grad, int64_t n,
                           const RMSPropRates<T>& rates);
 
-// True if ms - mg^2 + epsilon will be `least` and `part` of ms + epsilon together, or more,
-// everywhere in the next update of the centred form: then no rounding makes it too small to divide
-// by its root.
+// True if in the next update of the centered form ms - mg^2 + epsilon will be at least `least` and
+// at least `part` of ms + epsilon in every element. Then no rounding error can make it too small to
+// divide by its root.
 template <class T>
 struct RootBounds {
   T least, part;

@@ -8,8 +8,8 @@
 namespace tpuest::TPUEST_ISA {
 namespace {
 
-// The order of elements. Those of bfloat16 compare as 16-bit integers, 32 at a time: with the lower
-// 15 bits of negative numbers flipped their bits are in the order of their values.
+// The order of elements. bfloat16 elements compare as 16-bit integers, 32 at a time: after the
+// lower 15 bits of negative numbers are flipped, the bits sort as the values do.
 template <class T>
 struct Order {
   static T Max(T a, T b) { return b > a || b != b ? b : a; }
@@ -37,7 +37,7 @@ struct Order<bfloat16> {
   }
   static bfloat16 Relu(bfloat16 a) {
     constexpr uint16_t kMinusInfinity = 0xFF80;
-    return Pick(a.bits < 0x8000 || a.bits > kMinusInfinity, a);  // beyond it are the NaNs
+    return Pick(a.bits < 0x8000 || a.bits > kMinusInfinity, a);  // larger bits are NaNs
   }
 };
 
@@ -72,7 +72,7 @@ void ForEachWindow(const PoolShape& s, Fn&& fn) {
   }
 }
 
-// Calls fn(pixel of the image) for what a window covers, row by row.
+// Calls fn(pixel of the image) for each pixel of a window, row by row.
 template <class Fn>
 void ForEachCell(const PoolShape& s, Span rows, Span columns, int64_t image, Fn&& fn) {
   for (int64_t i = rows.begin; i < rows.end; ++i) {
@@ -84,7 +84,7 @@ bool IsHalving(const WindowAxis& axis) {
   return axis.size == 2 && axis.stride == 2 && axis.before == 0 && axis.out * 2 == axis.in;
 }
 
-// Windows of 2x2 side by side that cover the image.
+// True if 2x2 windows side by side cover the image.
 bool IsHalving(const PoolShape& s) { return IsHalving(s.height) && IsHalving(s.width); }
 
 // Calls fn(result pixel, the window's first pixel) for every window of 2x2.
@@ -112,7 +112,8 @@ void MaxOfSquares(const PoolShape& s, const T* x, T* y) {
   });
 }
 
-// A square, channel by channel: dy goes to the first of the four that equals the maximum.
+// Handles one 2x2 window, channel by channel: dy goes to the first of the four elements that equals
+// the maximum.
 template <class T>
 void GradOfSquare(const T* __restrict__ x, const T* __restrict__ max, const T* __restrict__ dy,
                   int64_t channels, int64_t below, T* __restrict__ dx0, T* __restrict__ dx1,
@@ -122,7 +123,7 @@ void GradOfSquare(const T* __restrict__ x, const T* __restrict__ max, const T* _
     const bool at1 = Order<T>::Same(x[channels + c], max[c]);
     const bool at2 = Order<T>::Same(x[below + c], max[c]);
     const bool at3 = Order<T>::Same(x[below + channels + c], max[c]);
-    // A rest is dy where no element before has taken it, else 0.
+    // The remainder is dy if no earlier element has taken it, otherwise 0.
     const T rest1 = Order<T>::Pick(!at0, dy[c]);
     const T rest2 = Order<T>::Pick(!at1, rest1);
     const T rest3 = Order<T>::Pick(!at2, rest2);
@@ -164,10 +165,10 @@ void Max(const PoolShape& s, const void* x_raw, void* y_raw) {
   });
 }
 
-// Channels that are looked at together while it is remembered what is still to be given away.
+// Channels that are processed together, with a record of the dy not yet assigned.
 constexpr int64_t kChannels = 256;
 
-// a or 0, by bits, since compilers make a branch of such a choice between numbers.
+// a or 0, selected by bits, because compilers make a branch of such a selection between numbers.
 template <class T>
 T Masked(bool keep, T a) {
   if constexpr (std::is_same_v<T, bfloat16>) {
@@ -189,8 +190,8 @@ T PlusZero(T a) {
   }
 }
 
-// Sends the dy of one window back, cell by cell: the first that has the maximum takes it, and
-// nothing is left for others. kShared: other windows send to these cells, too.
+// Distributes the dy of one window, cell by cell: the first cell that has the maximum takes all of
+// it. kShared: windows overlap, so other windows may add to these cells.
 template <class T, bool kShared>
 void GradOfWindow(const T* __restrict__ x, const T* __restrict__ max, T* __restrict__ left,
                   int64_t channels, T* __restrict__ dx) {
@@ -218,7 +219,7 @@ void MaxGradOfWindows(const PoolShape& s, const T* x, const T* y, const T* dy, T
 }
 
 bool IsApart(const WindowAxis& axis) { return axis.stride >= axis.size; }
-// Every element of the image is under some window.
+// True if every element of the image is in some window.
 bool IsCovered(const WindowAxis& axis) {
   return axis.stride <= axis.size &&
          (axis.out - 1) * axis.stride + axis.size - axis.before >= axis.in;

@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// dilation is 1 on both axes; every window covers some of the image.
+// The dilation is 1 on both axes; every window covers at least one pixel of the image.
 struct PoolShape {
   int64_t batch = 0;
   WindowAxis height;
@@ -17,14 +17,14 @@ struct PoolShape {
 };
 
 struct PoolKernels {
-  // y = the largest value of each window; NaN wins.
+  // y = the largest value of each window; NaN if the window has one.
   void (*max)(const PoolShape&, const void* x, void* y);
   // max, then max(y, 0); NaN stays NaN.
   void (*max_relu)(const PoolShape&, const void* x, void* y);
-  // dx: each dy goes to the first element of its window, row by row, that equals y. Where none does
-  // it goes nowhere. Contributions of overlapping windows are added in the order of the windows.
+  // dx: adds each dy to the first element of its window, row by row, that equals y; drops dy if
+  // there is none. Overlapping windows add in the order of the windows.
   void (*max_grad)(const PoolShape&, const void* x, const void* y, const void* dy, void* dx);
-  // y = the mean of what each window covers of the image.
+  // y = the mean of the pixels of the image that a window covers.
   void (*average)(const PoolShape&, const void* x, void* y);
   void (*average_grad)(const PoolShape&, const void* dy, void* dx);
 };

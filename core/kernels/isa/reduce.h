@@ -12,17 +12,16 @@ namespace tpuest {
 
 enum class Reduction { kSum, kMax, kMin, kProd, kAll, kAny };
 
-// A reduction prepared for one shape: dimensions are merged into groups that are kept or reduced in
-// turn.
+// A reduction for one shape. Merges dimensions into groups that are alternately kept and reduced.
 class Reduce {
  public:
-  // `reduced[axis]`; in and out are the dtypes of memory: equal, or bfloat16 into float. Sums and
-  // products of floating types run in double, of integers in 64 bits; `divisor` divides the
-  // result (a mean). Check fails where the dtype has no such reduction.
+  // `reduced[axis]` tells which axes are reduced. `in` and `out` are dtypes of memory: equal, or
+  // bfloat16 and float. Sums and products of floating types are computed in double, of integers in
+  // 64 bits; `divisor` divides the result (a mean). Check fails if the dtype has no such reduction.
   Reduce(Reduction reduction, const Shape& shape, const std::vector<bool>& reduced, DType in,
          DType out, int64_t divisor = 1);
 
-  // Bytes of memory that Run needs beside its arguments.
+  // Bytes of scratch memory that Run needs.
   [[nodiscard]] size_t ScratchBytes() const;
   void Run(const void* in, void* out, void* scratch) const;
 

@@ -8,7 +8,7 @@
 namespace tpuest::TPUEST_ISA {
 namespace {
 
-// The partial results of a run along reduced elements: added up as a tree at the end.
+// Number of partial sums along reduced elements; they are added as a tree at the end.
 constexpr int kSumLanes = 16;
 
 template <class A>
@@ -21,7 +21,7 @@ struct ProdFn {
   static A Start() { return A(1); }
   static A On(A a, A b) { return static_cast<A>(Wrapping<A>(a) * Wrapping<A>(b)); }
 };
-// A NaN among the elements is the result.
+// NaN if any element is NaN.
 template <class A>
 struct MaxFn {
   static A Start() {

@@ -8,7 +8,8 @@
 namespace tpuest::TPUEST_ISA {
 namespace {
 
-// softmax(x)[c] = exp(x[c] - max) / sum, where sum = sum of exp(x - max): no exponent is above 0.
+// softmax(x)[c] = exp(x[c] - max) / sum, where sum = sum of exp(x - max), so no exponent is
+// positive.
 template <class T, class A>
 struct Row {
   Row(const T* x, int64_t classes) : x_(x) {

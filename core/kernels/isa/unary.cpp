@@ -13,7 +13,8 @@
 namespace tpuest::TPUEST_ISA {
 namespace {
 
-// Whole vectors only: Eigen's scalar code for a remainder has other bits than its vector code.
+// Processes only whole vectors: Eigen's scalar code for a remainder gives other bits than its
+// vector code.
 constexpr int kLanes = 16;
 template <class T>
 using Lanes = Eigen::Array<T, kLanes, 1>;
@@ -31,7 +32,7 @@ struct ExpFn {
   static Lanes<float> On(const Lanes<float>& x) { return EachOf<Exp>(x); }
   static Lanes<double> On(const Lanes<double>& x) { return x.exp(); }
 };
-// Eigen takes subnormal numbers for 0.
+// Eigen treats subnormal numbers as 0.
 struct LogFn {
   template <class V>
   static V On(const V& x) {
@@ -72,7 +73,7 @@ struct TanhFn {
   static Lanes<float> On(const Lanes<float>& x) { return EachOf<Tanh>(x); }
   static Lanes<double> On(const Lanes<double>& x) { return x.tanh(); }
 };
-// Eigen's loses bits where x is next to nothing, and where erf(x) rounds to 1.
+// Eigen's erf loses bits for x near 0 and where erf(x) rounds to 1.
 struct ErfFn {
   static Lanes<float> On(const Lanes<float>& x) {
     constexpr float kSlope = 1.12837917F;  // 2 / sqrt(pi)

@@ -1,6 +1,6 @@
 #pragma once
 // Element-wise functions of one argument on contiguous memory. The result of an element does not
-// depend on its position, so blocks of any size give the same bits. In place is allowed.
+// depend on its position, so blocks of any size give the same bits. x and y may be the same memory.
 
 #include <cstddef>
 
@@ -35,8 +35,9 @@ enum class Unary {
 
 using UnaryKernel = void (*)(const void* x, void* y, size_t n);
 
-// nullptr if there is no such kernel. Functions over the reals take bfloat16 (computed in float),
-// float and double; kNeg, kSquare, kAbs, kSign and kRound also int32 and int64; kLogicalNot bool.
+// Returns nullptr if there is no such kernel. Functions of real numbers take bfloat16 (computed in
+// float), float and double; kNeg, kSquare, kAbs, kSign and kRound also take int32 and int64;
+// kLogicalNot takes bool.
 [[nodiscard]] UnaryKernel FindUnary(Unary op, DType dtype);
 
 }  // namespace tpuest

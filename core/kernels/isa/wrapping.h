@@ -1,6 +1,6 @@
 #pragma once
-// Whole numbers that a result has no room for wrap around, as TensorFlow's do; C++ defines this
-// only for unsigned numbers.
+// Integer arithmetic that wraps around on overflow, as TensorFlow's does; C++ defines this only for
+// unsigned numbers.
 
 #include <cstdint>
 #include <type_traits>
