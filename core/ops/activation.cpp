@@ -17,10 +17,10 @@ Attrs AlphaAttr(const Node& node) {
   return node.HasAttr("alpha") ? Attrs{{"alpha", AlphaOf(node)}} : Attrs{};
 }
 
-// The op of an activation's gradient: "ReluGrad" of "Relu".
+// The name of an activation's gradient op: "ReluGrad" for "Relu".
 std::string GradOp(const Node& node) { return std::string(node.type()) + "Grad"; }
 
-// The gradient of those whose gradient op reads the result, which is needed later anyway.
+// The gradient of activations whose gradient op reads the result, which is needed later anyway.
 void GradFromResult(GradContext& c) {
   c.SetDx(0, c.graph().Add(GradOp(c.node()), {c.Dy(), c.output(0)}, AlphaAttr(c.node())));
 }
@@ -29,7 +29,7 @@ void GradFromArgument(GradContext& c) {
   c.SetDx(0, c.graph().Add(GradOp(c.node()), {c.Dy(), c.input(0)}, AlphaAttr(c.node())));
 }
 
-// dx = dy f'(x) is linear in dy; f'' is 0 for functions that are made of straight lines.
+// dx = dy f'(x) is linear in dy; f'' is 0 for piecewise linear functions.
 void GradOfLines(GradContext& c) {
   c.SetDx(0, c.graph().Add(c.node().type(), {c.Dy(), c.input(1)}, AlphaAttr(c.node())));
   c.SetDx(1, Mul(c.Dy(), 0.0));
@@ -62,7 +62,7 @@ void PlanGrad(PlanContext& context) {
 constexpr double kSeluScale = 1.0507009873554805;
 constexpr double kSeluScaleAlpha = 1.7580993408473766;
 
-// The kernels' formulas. A NaN falls through to x.
+// The kernels' formulas. Comparisons let a NaN fall through to x.
 HloTerm Activated(Activation kind, const HloTerm& x, float alpha) {
   switch (kind) {
     case Activation::kRelu:

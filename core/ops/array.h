@@ -29,7 +29,7 @@ Node* NoOp(Graph& graph, const std::vector<Node*>& nodes, std::string_view name 
 // `shape` may have one kUnknownDim, which is inferred from the other dimensions.
 Value Reshape(Value x, const Shape& shape, std::string_view name = "");
 Value Reshape(Value x, Value shape, std::string_view name = "");
-// [B, ...] -> [B, product of the others].
+// [B, ...] -> [B, product of the other dimensions].
 Value FlattenRows(Value x, std::string_view name = "");
 // tf.shape, tf.size, tf.rank. (tpuest::Shape is the type.)
 Value ShapeOf(Value x, DType out_type = DType::kInt32, std::string_view name = "");

@@ -1,4 +1,4 @@
-// Looking up by index.
+// Lookups by index.
 
 #include <algorithm>
 #include <cstring>
@@ -72,7 +72,7 @@ void GatherShape(ShapeContext& context) {
   context.Output(0, Shape(dims));
 }
 
-// The rows of params, which must be known.
+// The number of rows of params, which must be known.
 int64_t GatheredRowsOf(const Value& params, int64_t axis) {
   const int64_t rows = params.shape().dim(static_cast<int>(axis));
   if (rows == kUnknownDim) {
@@ -84,7 +84,7 @@ int64_t GatheredRowsOf(const Value& params, int64_t axis) {
   return rows;
 }
 
-// The gradient along axis 0 is of the looked-up rows alone.
+// The gradient along axis 0 contains only the rows that were looked up.
 void GradOfRows(GradContext& c) {
   const Value params = c.input(0);
   std::vector<int64_t> dims = params.shape().dims();
@@ -93,8 +93,8 @@ void GradOfRows(GradContext& c) {
                            GatheredRowsOf(params, 0)});
 }
 
-// Where each of so many columns stands among indices without repeats, or the number of indices for
-// one that they do not name; nullopt unless they are a constant list of that kind.
+// Returns the position of each column among the indices, or the number of indices for a column that
+// is not among them. Returns nullopt unless the indices are a constant list without repeats.
 std::optional<std::vector<int64_t>> ColumnPlaces(const Value& indices, int64_t columns) {
   const Tensor known = ConstantValue(indices);
   if (!known.valid() || known.shape().rank() != 1) return std::nullopt;
@@ -110,8 +110,8 @@ std::optional<std::vector<int64_t>> ColumnPlaces(const Value& indices, int64_t c
   return places;
 }
 
-// The gradient along another axis where each column is taken once at most: it comes from one place,
-// or from a zero behind them.
+// The gradient along another axis if each column is taken at most once: each column of dx is one
+// column of dy, or the zeros padded after them.
 bool GradOfDistinctColumns(GradContext& c, int64_t axis) {
   const Value params = c.input(0);
   const auto places = ColumnPlaces(c.input(1), GatheredRowsOf(params, axis));
@@ -124,8 +124,8 @@ bool GradOfDistinctColumns(GradContext& c, int64_t axis) {
   return true;
 }
 
-// The gradient along another axis: the index axes of dy come first, are summed by index, and go
-// back.
+// The gradient along another axis: moves the index axes of dy to the front, sums by index, and
+// moves the axes back.
 void GradOfColumns(GradContext& c, int64_t axis) {
   if (GradOfDistinctColumns(c, axis)) return;
   const Value params = c.input(0);
@@ -141,8 +141,8 @@ void GradOfColumns(GradContext& c, int64_t axis) {
   c.SetDx(0, Transpose(summed, back));
 }
 
-// The gradient where each batch entry has rows of its own: dy times the one-hot index, summed over
-// the indices.
+// The gradient if each batch entry has its own rows: dy times the one-hot index, summed over the
+// indices.
 void GradInBatch(GradContext& c, GatherAxes axes) {
   const Value params = c.input(0);
   if (axes.batch_dims != axes.axis) {
@@ -235,13 +235,13 @@ void PlanGather(PlanContext& context) {
   });
 }
 
-// Puts the number of its batch entry beside each of indices [batch, count]: [batch, count, 2].
+// Pairs each of the indices [batch, count] with the number of its batch entry: [batch, count, 2].
 HloValue WithBatch(HloBuilder& hlo, const HloValue& indices) {
   const Shape shape({indices.dim(0), indices.dim(1), 1});
   return hlo.Concatenate({hlo.Iota(indices.dtype, shape, 0), hlo.Reshape(indices, shape)}, 2);
 }
 
-// An index that is outside takes the row at that end.
+// An index out of range takes the nearest row.
 void LowerGather(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloValue params = c.Input(0);

@@ -1,4 +1,4 @@
-// Ops that pass values on, or nothing.
+// Ops that pass values on unchanged, or do nothing.
 
 #include "core/ops/array.h"
 #include "core/ops/hlo_rules.h"

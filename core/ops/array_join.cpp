@@ -1,4 +1,4 @@
-// Joining and taking apart along an axis.
+// Joins and splits tensors along an axis.
 
 #include "core/kernels/strided_copy.h"
 #include "core/ops/array.h"
@@ -62,7 +62,7 @@ void ConcatShape(ShapeContext& context) {
   context.Output(0, result);
 }
 
-// Slice i of dy, where the sizes along the axis are known: from `begin` on.
+// Slice i of dy if the sizes along the axis are known; it starts at `begin`.
 Value KnownPart(Value dy, const Shape& shape, int axis, int64_t begin) {
   std::vector<int64_t> begins(static_cast<size_t>(shape.rank()), 0);
   std::vector<int64_t> sizes(static_cast<size_t>(shape.rank()), -1);
@@ -71,7 +71,8 @@ Value KnownPart(Value dy, const Shape& shape, int axis, int64_t begin) {
   return Slice(dy, begins, sizes);
 }
 
-// Slice i of dy by the shapes at run time: it begins at the sum of those before along the axis.
+// Slice i of dy by the shapes at run time; it starts at the sum of the earlier sizes along the
+// axis.
 Value CountedPart(Value dy, const std::vector<Value>& before, Value x, int axis) {
   Graph& graph = dy.graph();
   std::vector<int64_t> along(static_cast<size_t>(x.shape().rank()), 0);
@@ -114,7 +115,7 @@ Rows ConcatRows(RowContext& context) {
   return AllCut(context, 0, axis_input - 1);
 }
 
-// Copies `shape` elements from input i to where it begins in output 0.
+// Copies `shape` elements from an input to their position in output 0.
 void PlanPlace(PlanContext& context, int input, const Shape& shape, const Shape& out,
                int64_t offset) {
   const StridedCopy copy(shape.dims(), {.strides = StridesOf(shape)},

@@ -1,4 +1,4 @@
-// Ops whose result has x's elements in another order, or repeated.
+// Ops that reorder or repeat x's elements.
 
 #include <algorithm>
 
@@ -112,7 +112,7 @@ void TileShape(ShapeContext& context) {
   context.Output(0, shape);
 }
 
-// Takes dy as [multiple, size] for each axis that was repeated, summed over the multiples.
+// Reshapes each repeated axis of dy to [multiple, size] and sums over the multiples.
 void TileGrad(GradContext& c) {
   NeedInGraph(c, c.input(0).shape().known_rank(), "the rank of its input");
   const std::vector<int64_t> multiples = NeedConstant(c.node(), 1);
@@ -146,7 +146,7 @@ void PlanTile(PlanContext& context) {
   PlanCopy(context, dims, strides);
 }
 
-// x's axis d becomes [multiple, size].
+// Reshapes axis d of x to [multiple, size].
 void LowerTile(LowerContext& c) {
   const HloValue x = c.Input(0);
   const std::vector<int64_t> multiples = IntsOfInput(c, 1);
@@ -172,7 +172,7 @@ void BroadcastToShape(ShapeContext& context) {
 
 void BroadcastToGrad(GradContext& c) { c.SetDx(0, SumToShapeOf(c.Dy(), c.input(0))); }
 
-// The rows are those of the input, or those that the shape counts.
+// The rows of the batch are rows of the input, or come from the shape if the input has none.
 Rows BroadcastToRows(RowContext& context) {
   const Shape& in = context.Input(0);
   const Shape& out = context.Output(0);

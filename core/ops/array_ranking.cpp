@@ -1,4 +1,4 @@
-// Positions of the largest and smallest.
+// Positions of the largest and smallest elements.
 
 #include <algorithm>
 #include <cmath>
@@ -71,7 +71,7 @@ auto Comparable(T value) {
   }
 }
 
-// The first position along a strided axis that no other beats.
+// The position of the best element along a strided axis; the first one if several are equal.
 template <bool max, class T>
 int64_t FirstBest(const T* x, int64_t size, int64_t stride) {
   int64_t best = 0;
@@ -112,11 +112,11 @@ void PlanArg(PlanContext& context) {
   Check(known, "ArgMax of {}", NameOf(context.InputDType(0)));
 }
 
-// x in the other order: its largest is the smallest of x.
+// x in reverse order: its largest element is the smallest of x.
 HloTerm Turned(const HloTerm& x) { return IsFloating(x.dtype()) ? -x : Not(x); }
 
-// A NaN becomes -infinity, which beats nothing; in the first place it becomes infinity, which
-// nothing beats. The positions are then the kernel's.
+// Replaces NaN by -infinity, which is never the best; NaN at position 0 becomes infinity, which is
+// always the best. So the positions equal the kernel's.
 HloTerm WithoutNan(const HloTerm& x, const HloTerm& place) {
   if (!IsFloating(x.dtype())) return x;
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -162,7 +162,7 @@ void TopKShape(ShapeContext& context) {
   context.Output(1, shape);
 }
 
-// dy goes to where the values came from: one-hot indices [..., k, n] times dy, summed over k.
+// Adds dy at the positions of the values: one-hot indices [..., k, n] times dy, summed over k.
 void TopKGrad(GradContext& c) {
   if (!c.Dy(0).valid()) return;
   const Value x = c.input(0);
@@ -270,7 +270,7 @@ void PlanInTopK(PlanContext& context) {
   });
 }
 
-// Does as IsInTopK, of [rows, classes].
+// Computes IsInTopK for [rows, classes].
 void LowerInTopK(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloTerm scores(hlo, c.Input(0));

@@ -1,4 +1,4 @@
-// Shapes and what changes nothing but them.
+// Ops on shapes, and ops that change only the shape.
 
 #include <algorithm>
 #include <cstdint>
@@ -53,7 +53,7 @@ Value Squeeze(Value x, const std::vector<int64_t>& axes, std::string_view name) 
     for (int d = 0; d < x.shape().rank(); ++d) {
       if (x.shape().dim(d) == 1) chosen.push_back(d);
     }
-    // An empty list would mean every 1 that is found when the program is compiled.
+    // An empty list would drop every dimension that is 1 when the program is compiled.
     if (chosen.empty()) return Identity(x, name);
   }
   return x.graph().Add("Squeeze", {x}, {{"squeeze_dims", chosen}}, name);
@@ -66,7 +66,7 @@ Value BroadcastArgs(Value s0, Value s1, const BroadcastRefusal& refusal, std::st
 
 namespace {
 
-// dx has dy's elements in x's shape.
+// dx is dy in x's shape.
 void ReshapeGrad(GradContext& c) {
   const Shape& shape = c.input(0).shape();
   const auto& dims = shape.dims();
@@ -98,7 +98,7 @@ void ReshapeShape(ShapeContext& context) {
   context.Output(0, shape);
 }
 
-// Fails where a number of Shape or Size is too large for the dtype that it is asked for in.
+// Fails if a number from Shape or Size is too large for the requested dtype.
 void CheckNumber(const ShapeContext& context, int64_t number) {
   if (number <= INT32_MAX || context.node().output_dtype(0) == DType::kInt64) return;
   context.Fail(
@@ -128,7 +128,7 @@ Tensor RankOf(const Node& node) {
   return shape.known_rank() ? Tensor::Scalar<int32_t>(shape.rank()) : Tensor();
 }
 
-// A plan for numbers that are known when it is made.
+// Plans numbers that are known when the plan is made.
 void PlanNumbers(PlanContext& context, const std::vector<int64_t>& numbers) {
   const Tensor value = Tensor::Of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers)
                            .Cast(context.OutputDType(0));
@@ -198,7 +198,7 @@ void BroadcastArgsShape(ShapeContext& context) {
   context.Output(0, Shape({known ? std::max(a.dim(0), b.dim(0)) : kUnknownDim}));
 }
 
-// The dimension `back` from the last; 1 where the shape has no more.
+// The dimension at `back` from the last; 1 if the shape has fewer dimensions.
 int64_t DimFromBack(const std::vector<int64_t>& dims, size_t back) {
   return back < dims.size() ? dims[dims.size() - 1 - back] : 1;
 }

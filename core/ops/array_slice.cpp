@@ -1,4 +1,4 @@
-// Picking ranges, and putting them back among zeros.
+// Selects ranges, and writes them into zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -60,7 +60,7 @@ Attrs MasksOf(const Node& node) {
   return attrs;
 }
 
-// The numbers of constant inputs; nullopt if one is not known yet.
+// The integers of constant inputs; nullopt if one is not known yet.
 std::optional<std::vector<std::vector<int64_t>>> KnownInts(const Node& node, int first, int last) {
   std::vector<std::vector<int64_t>> numbers;
   for (int i = first; i <= last; ++i) {
@@ -71,7 +71,7 @@ std::optional<std::vector<std::vector<int64_t>>> KnownInts(const Node& node, int
   return numbers;
 }
 
-// The numbers of constant inputs, which a plan needs.
+// The integers of constant inputs, which a plan requires.
 std::vector<std::vector<int64_t>> NeedInts(const PlanContext& context, int first, int last) {
   auto numbers = KnownInts(context.node(), first, last);
   if (!numbers) {
@@ -113,7 +113,7 @@ Rows StridedSliceRows(RowContext& context) {
   return all ? Rows::kEach : Rows::kWhole;
 }
 
-// The elements of a strided view of `shape`, as strides and offset.
+// A strided view of elements of `shape`.
 StridedCopy::View ViewOf(const Shape& shape, const std::vector<int64_t>& begin,
                          const std::vector<int64_t>& steps) {
   StridedCopy::View view{.strides = StridesOf(shape)};
@@ -154,7 +154,7 @@ void PlanStridedSlice(PlanContext& context) {
   PlanPick(context, whole, ResolveSlice(context.node(), whole, numbers[0], numbers[1], numbers[2]));
 }
 
-// dy has the shape that the slice picks of the whole.
+// dy has the shape that the slice selects from the whole.
 void StridedSliceGradShape(ShapeContext& context) {
   NeedRank(context, context.Input(0), 1, "shape");
   const Shape whole = SizesFromInput(context, 0);
@@ -225,7 +225,7 @@ void SliceShape(ShapeContext& context) {
   context.Output(0, out);
 }
 
-// dy goes back to where it was taken from: a StridedSliceGrad from begin to begin + size.
+// Writes dy into zeros where it was taken from: a StridedSliceGrad from begin to begin + size.
 void SliceGrad(GradContext& c) {
   const auto numbers = KnownInts(c.node(), 1, 2);
   const bool known = numbers && (*numbers)[0].size() == (*numbers)[1].size();
@@ -312,7 +312,7 @@ void PlanPad(PlanContext& context) {
            .sizes = context.InputShape(0).dims()});
 }
 
-// A slice along one axis, counted upwards: a negative stride begins at its other end.
+// A slice along one axis in ascending order: a negative stride starts at its other end.
 struct Upwards {
   int64_t begin, stride, size;
   [[nodiscard]] int64_t end() const { return size == 0 ? begin : begin + (size - 1) * stride + 1; }
@@ -337,7 +337,7 @@ HloValue ReversedWhereNegative(HloBuilder& hlo, const HloValue& x, const DenseSl
   return axes.empty() ? x : hlo.Reverse(x, axes);
 }
 
-// Lowers what PlanPick copies.
+// Lowers the copy of PlanPick.
 void LowerPick(LowerContext& c, const DenseSlice& slice) {
   std::vector<int64_t> begin;
   std::vector<int64_t> end;
@@ -351,7 +351,7 @@ void LowerPick(LowerContext& c, const DenseSlice& slice) {
   c.Output(0, c.hlo().Reshape(ReversedWhereNegative(c.hlo(), picked, slice), c.OutputShape(0)));
 }
 
-// Lowers what PlanPut writes.
+// Lowers the write of PlanPut.
 void LowerPut(LowerContext& c, int input, const DenseSlice& slice) {
   const Shape& whole = c.OutputShape(0);
   std::vector<int64_t> low;

@@ -150,7 +150,7 @@ void PlanRange(PlanContext& context) {
   Check(known, "Range of {}", NameOf(context.OutputDType(0)));
 }
 
-// A range of bfloat16 counts in float.
+// Computes a range of bfloat16 in float.
 void LowerRange(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const DType dtype = c.OutputDType(0);

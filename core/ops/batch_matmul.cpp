@@ -13,7 +13,7 @@ namespace {
 bool AdjointX(const Node& node) { return node.Attr<bool>("adj_x"); }
 bool AdjointY(const Node& node) { return node.Attr<bool>("adj_y"); }
 
-// As MatMul's, of each pair.
+// As MatMulGrad, for each pair.
 void BatchMatMulGrad(GradContext& c) {
   const Value x = c.input(0);
   const Value y = c.input(1);
@@ -26,7 +26,8 @@ void BatchMatMulGrad(GradContext& c) {
                 : BatchMatMulV2(x, dy, {.transpose_a = !tx}));
 }
 
-// The dimensions before the matrices. TensorFlow lets those of 1 stretch; here they are alike.
+// The dimensions before the matrices. TensorFlow broadcasts dimensions of 1; here they must be
+// equal.
 Shape BatchOf(ShapeContext& c) {
   const auto ahead = [&](int i) {
     const std::vector<int64_t>& dims = c.Input(i).dims();
@@ -69,7 +70,7 @@ int64_t BatchMatMulFlops(const Node& node) {
   return 2 * CountedElements(node.output_shape(0)) * (inner == kUnknownDim ? 1 : inner);
 }
 
-// Matrices themselves are not cut.
+// Only batch dimensions are split into blocks, never the matrices.
 Rows BatchMatMulRows(RowContext& c) {
   return c.Output(0).rank() > 2 ? AllCut(c, 0, 1) : Rows::kWhole;
 }

@@ -14,7 +14,7 @@ namespace {
 bool IsTraining(const Node& node) { return node.Attr<bool>("is_training"); }
 float EpsilonOf(const Node& node) { return node.Attr<float>("epsilon"); }
 
-// The number of values of a channel.
+// The number of values per channel.
 int64_t CountOf(const Shape& x) { return LinesOf(x); }
 
 void CheckImage(const ShapeContext& c, const Shape& x, DType statistics) {
@@ -68,8 +68,8 @@ void BatchNormGradShape(ShapeContext& c) {
   for (const int i : {3, 4}) c.Output(i, {0});
 }
 
-// TensorFlow's inference op differentiates by the moving statistics it was given, the training op
-// by those it left in its reserved outputs.
+// TensorFlow's gradient of the inference op uses the given moving statistics; that of the training
+// op uses the statistics in its reserved outputs.
 void BatchNormGradient(GradContext& c) {
   if (!c.Dy(0).valid()) return;
   const bool training = IsTraining(c.node());
@@ -81,7 +81,7 @@ void BatchNormGradient(GradContext& c) {
   for (int i = 0; i < 3; ++i) c.SetDx(i, grad->output(i));
 }
 
-// Mixes the moving value and the batch's, as the op's attributes say.
+// Mixes the moving value and the batch's value by the op's attributes.
 Value Mixed(const Node& node, Value moving, Value batch) {
   const float factor = node.Attr<float>("exponential_avg_factor");
   if (factor == 1.0F) return batch;

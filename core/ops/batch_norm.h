@@ -9,8 +9,8 @@ namespace tpuest::ops {
 
 struct BatchNormOptions {
   float epsilon = 0.0001F;
-  // 1: batch_mean and batch_variance are those of the batch. Below 1 they are already mixed with
-  // the moving averages: moving * (1 - factor) + batch * factor.
+  // 1: batch_mean and batch_variance are those of the batch. Below 1 they are mixed with the moving
+  // averages: moving * (1 - factor) + batch * factor.
   float exponential_avg_factor = 1.0F;
   bool is_training = true;
 };

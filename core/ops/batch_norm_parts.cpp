@@ -9,7 +9,7 @@
 namespace tpuest::ops {
 namespace {
 
-// Gives all outputs the shape [C], C the input's last axis.
+// Gives all outputs the shape [C], where C is the input's last axis.
 void ChannelShape(ShapeContext& c) {
   const Shape& x = c.Input(0);
   for (int i = 0; i < c.node().outputs(); ++i) {
@@ -19,7 +19,7 @@ void ChannelShape(ShapeContext& c) {
 
 Rows SumRows(RowContext& /*context*/) { return Rows::kSum; }
 
-// dy and x are cut together.
+// dy and x are split into the same blocks.
 Rows GradSumsRows(RowContext& c) {
   return AllCut(c, 0, 1) == Rows::kEach ? Rows::kSum : Rows::kWhole;
 }
@@ -119,12 +119,12 @@ HloValue ChannelSum(const HloTerm& x) {
   return x.hlo().Reduce("add", x.value(), axes, 0);
 }
 
-// 1 / sqrt(variance + epsilon), of input i.
+// 1 / sqrt(variance + epsilon) for the variance in input i.
 HloTerm InverseDeviation(LowerContext& c, int i) {
   return (HloTerm(c.hlo(), c.Input(i)) + ExactEpsilonOf(c.node())).Unary("rsqrt");
 }
 
-// Input x less input mean.
+// Input x minus input mean.
 HloTerm Centered(LowerContext& c, int x, int mean) {
   const HloTerm about(c.hlo(), c.Input(mean));
   return StatisticsInput(c, x, about.dtype()) - about;
@@ -151,7 +151,7 @@ void LowerGradSums(LowerContext& c) {
   c.Output(1, ChannelSum(dy * x));
 }
 
-// scale / deviation (dy - dy_sum / n - x dot / n), x normalised.
+// scale / deviation * (dy - dy_sum / n - normalized x * dot / n).
 void LowerGradApply(LowerContext& c) {
   const auto count = c.Attr<int64_t>("count");
   const double share = count == 0 ? 0 : 1 / static_cast<double>(count);

@@ -16,7 +16,7 @@ void BiasAddGradient(GradContext& c) {
   c.SetDx(1, BiasAddGrad(c.Dy()));
 }
 
-// The derivative of a sum over rows is the same for each of them.
+// The derivative of a sum over rows is the same for every row.
 void BiasAddGradGradient(GradContext& c) { c.SetDx(0, BroadcastTo(c.Dy(), SizesOf(c.input(0)))); }
 
 void CheckFormat(const ShapeContext& c) {

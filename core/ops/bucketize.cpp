@@ -1,4 +1,4 @@
-// Numbers by the interval that they are in.
+// Maps numbers to the intervals that contain them.
 
 #include <algorithm>
 #include <cmath>

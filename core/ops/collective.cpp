@@ -23,7 +23,7 @@ Value OfReplica(Value x, int replica, std::string_view name) {
 
 namespace {
 
-// Each replica's x is in every replica's sum.
+// Each replica's x is part of every replica's sum.
 void CrossReplicaSumGrad(GradContext& c) {
   c.SetDx(0, c.graph().Add("CrossReplicaSum", {c.Dy(), c.input(1)}));
 }
@@ -67,7 +67,7 @@ const OpDef kCollectiveOps[] = {
                   "T: bfloat16|float|double|int32",
      .shape = FirstInputShape,
      .grad = CrossReplicaSumGrad,
-     // The sum over one replica; the program itself adds several.
+     // With one replica the sum is x; the program itself adds several.
      .cpu = PlanAlias,
      .hlo = LowerReplicaSum,
      .flops = OutputFlops,

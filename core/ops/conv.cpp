@@ -27,7 +27,7 @@ Attrs ConvAttrs(const ConvOptions& options) {
   return attrs;
 }
 
-// The attributes that a convolution's gradients take over.
+// The attributes that a convolution passes to its gradients.
 Attrs ConvWindowAttrs(const Node& node) {
   Attrs attrs;
   for (const char* const name :
@@ -64,8 +64,8 @@ Value BackpropFilter(const Node& node, Value x, Value filter, Value dy) {
   return x.graph().Add(ConvKindOf(node).filter, {x, SizesOf(filter), dy}, ConvWindowAttrs(node));
 }
 
-// Counts a product for each place of y and each number of the filter, and an addition; the
-// gradients by x and by the filter add up the same products in another order.
+// Counts one multiplication and one addition per element of y and number of its filter. The
+// gradients of x and of the filter add up the same products in another order.
 int64_t ConvFlops(const Node& node) {
   const auto is = [&](std::string_view kind) { return node.type().find(kind) != kind.npos; };
   const bool by_filter = is("BackpropFilter");
@@ -80,8 +80,8 @@ void ConvGrad(GradContext& c) {
   c.SetDx(1, BackpropFilter(c.node(), c.input(0), c.input(1), c.Dy()));
 }
 
-// dx is linear in the filter and in dy: its derivative by the filter is a weight gradient with the
-// incoming ddx instead of x.
+// dx is linear in the filter and in dy: its derivative with respect to the filter is the filter
+// gradient with the incoming ddx as x.
 void BackpropInputGrad(GradContext& c) {
   c.SetDx(1, BackpropFilter(c.node(), c.Dy(), c.input(1), c.input(2)));
   c.SetDx(2, ForwardOf(c.node(), c.Dy(), c.input(1)));
@@ -98,7 +98,7 @@ int64_t FlopsProduct(int64_t a, int64_t b) {
   return a == kUnknownDim || b == kUnknownDim ? kUnknownDim : a * b;
 }
 
-// Fails unless both strides are equal: TensorFlow's depthwise kernels take no other.
+// Fails unless both strides are equal, because TensorFlow's depthwise kernels require it.
 void CheckDepthwiseStrides(const ShapeContext& c) {
   const auto& strides = c.node().Attr<std::vector<int64_t>>("strides");
   if (IsDepthwise(c) && strides[1] != strides[2]) {
@@ -106,14 +106,14 @@ void CheckDepthwiseStrides(const ShapeContext& c) {
   }
 }
 
-// True for a filter [kh, kw, C / groups, F] whose F are as many groups.
+// True for a filter [kh, kw, C / groups, F] if F is a multiple of the number of groups.
 bool IsGrouped(const ShapeContext& c, int64_t channels, const Shape& filter) {
   if (IsDepthwise(c) || filter.dim(2) <= 0 || channels % filter.dim(2) != 0) return false;
   const int64_t groups = channels / filter.dim(2);
   return filter.dim(3) == kUnknownDim || filter.dim(3) % std::max<int64_t>(groups, 1) == 0;
 }
 
-// The result's shape of an image and a filter, [N, H', W', F].
+// The shape [N, H', W', F] of the result of an image and a filter.
 Shape ConvResultShape(const ShapeContext& c, const Shape& x, const Shape& filter) {
   CheckWindows(c);
   CheckDepthwiseStrides(c);
@@ -170,7 +170,7 @@ void BackpropFilterShapes(ShapeContext& c) {
   if (c.node().outputs() == 2) c.Output(1, {result.dim(3)});
 }
 
-// The sizes (input 0) tell the rows of the whole batch: a block has those of dy.
+// The sizes (input 0) are those of the whole batch; a block has as many rows as its dy.
 Rows BackpropInputRows(RowContext& c) {
   return c.IsCut(2) && !c.IsCut(1) ? Rows::kEach : Rows::kWhole;
 }
@@ -215,7 +215,7 @@ constexpr std::string_view kDepthwiseFilter =
     "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; explicit_paddings: "
     "list(int) <= 8 = []; "
     "data_format: {'NHWC', 'NCHW'} = NHWC; dilations: list(int) >= 4 <= 4 = [1,1,1,1]";
-// The signature that the fusion of a bound graph uses.
+// The signature of the fused op in a bound graph.
 constexpr std::string_view kFused =
     "input: T, filter: T, bias: T -> output: T; T: bfloat16|float|double; strides: list(int) >= 4 "
     "<= 4; "

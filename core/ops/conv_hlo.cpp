@@ -10,8 +10,9 @@ namespace tpuest::ops {
 namespace {
 
 struct Convolution {
-  // The layouts of image, filter and result. XLA's CPU compiler has fast code only for these, and
-  // does not convert others to them inside a loop; elsewhere transposing costs nothing.
+  // The layouts of image, filter and result. XLA's CPU compiler has fast code only for these
+  // layouts, and does not convert others inside a loop; on other backends transposing costs
+  // nothing.
   std::string_view dimensions = "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]";
   std::vector<int64_t> strides = {1, 1};
   std::vector<int64_t> low = {0, 0};
@@ -42,7 +43,7 @@ std::vector<WindowAxis> AxesOf(const Node& node, const Shape& image, const Shape
   return {windows.height, windows.width};
 }
 
-// Turns a depthwise filter [kh, kw, C, M] into that of groups, [kh, kw, 1, C*M].
+// Reshapes a depthwise filter [kh, kw, C, M] to a grouped one, [kh, kw, 1, C*M].
 HloValue AsGroups(HloBuilder& hlo, const HloValue& filter) {
   return hlo.Reshape(filter, {filter.dim(0), filter.dim(1), 1, filter.dim(2) * filter.dim(3)});
 }
@@ -51,7 +52,8 @@ int64_t GroupsOf(const Node& node, int64_t channels, const Shape& filter) {
   return IsDepthwise(node) ? 1 : channels / filter.dim(2);
 }
 
-// [kh, kw, C / groups, F] as the filter of the other way: [kh, kw, F / groups, C].
+// Rearranges a filter [kh, kw, C / groups, F] for the convolution in the opposite direction: [kh,
+// kw, F / groups, C].
 HloValue TurnedGroups(HloBuilder& hlo, const HloValue& filter, int64_t groups) {
   const int64_t inputs = filter.dim(2), outputs = filter.dim(3) / groups;
   const HloValue apart =
@@ -82,7 +84,7 @@ void LowerConv(LowerContext& c) {
   c.Output(0, Convolve(c.hlo(), image, filter, how, c.OutputShape(0)));
 }
 
-// Convolves dy, spread by the strides, with the filter turned about.
+// Convolves dy, dilated by the strides, with the flipped filter.
 void LowerConvBackpropInput(LowerContext& c) {
   const HloValue dy = c.Input(2);
   HloValue filter = c.hlo().Reverse(c.Input(1), {0, 1});
@@ -98,7 +100,7 @@ void LowerConvBackpropInput(LowerContext& c) {
     ++i;
   }
   if (IsDepthwise(c.node())) {
-    // Each channel's own filters: [kh, kw, 1 (out), C*M (in)], in groups of M.
+    // Each channel has its own filters: [kh, kw, 1 (out), C*M (in)], in groups of M.
     how.feature_groups = filter.dim(2);
     filter = c.hlo().Transpose(filter, {0, 1, 3, 2});
   } else {
@@ -108,7 +110,7 @@ void LowerConvBackpropInput(LowerContext& c) {
   c.Output(0, Convolve(c.hlo(), dy, filter, how, c.OutputShape(0)));
 }
 
-// Convolves the image with dy, summed over the batch: the image's channels are the batch of it.
+// Convolves the image with dy and sums over the batch: the image's channels act as its batch.
 void LowerConvBackpropFilter(LowerContext& c) {
   const HloValue image = c.Input(0);
   const HloValue dy = c.Input(2);
@@ -179,7 +181,7 @@ HloValue ReduceWindow(HloBuilder& hlo, std::string_view op, const HloValue& x, d
                 hlo.BinaryRegion(op, x.dtype), x.dtype, result);
 }
 
-// Counts the elements of the image that each window covers, [1, H', W', 1].
+// Counts the pixels of the image in each window: [1, H', W', 1].
 HloValue Counts(HloBuilder& hlo, DType dtype, const std::vector<WindowAxis>& axes) {
   const HloValue ones = hlo.Full(dtype, {1, axes[0].in, axes[1].in, 1}, 1);
   return ReduceWindow(hlo, "add", ones, 0, HloWindowOf(axes), {1, axes[0].out, axes[1].out, 1});
@@ -195,7 +197,7 @@ void LowerMaxPool(LowerContext& c) {
 
 namespace {
 
-// Begin and end of what place (i, j) of every window reads in the padded image.
+// Start and end of the elements that position (i, j) of every window reads in the padded image.
 struct Place {
   std::vector<int64_t> begin, end;
 };
@@ -214,9 +216,9 @@ std::vector<Place> PlacesOf(const std::vector<WindowAxis>& axes, const HloValue&
 
 }  // namespace
 
-// Looks, place by place of the window, row by row, for its largest value, the first of equals
-// (which of them a select_and_scatter takes is the plugin's affair); then dy goes there. x is kept
-// as one value: if it were computed again for this, a last bit could differ, and with it who is
+// Finds the first largest value of each window, position by position, row by row, and adds dy
+// there. (Which of several equal values select_and_scatter takes depends on the plugin.) Keeps x as
+// one value: if x were computed twice, the last bit might differ and another element might be the
 // largest.
 void LowerMaxPoolGrad(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
@@ -257,7 +259,7 @@ void LowerAvgPool(LowerContext& c) {
   c.Output(0, c.hlo().Binary("divide", sum, Counts(c.hlo(), x.dtype, axes)));
 }
 
-// Sums dy over the counts, spread by the strides, under the same window.
+// Sums dy divided by the counts, dilated by the strides, over the same windows.
 void LowerAvgPoolGrad(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloValue dy = c.Input(1);

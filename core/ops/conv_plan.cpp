@@ -28,7 +28,7 @@ ConvShape ConvShapeOf(const Node& node, const Shape& image, const Shape& filter,
           .groups = depthwise || filter.dim(2) == 0 ? 1 : image.dim(3) / filter.dim(2)};
 }
 
-// The filter (input 1) as the convolution wants it, made once a step for all blocks.
+// Packs the filter (input 1) for the convolution once a step for all blocks.
 template <class Conv>
 Buffer PackedFilter(PlanContext& context, const std::shared_ptr<Conv>& conv) {
   const std::string key = fmt::format("{} {}", conv->packed_layout(), conv->packed_bytes());
@@ -49,9 +49,9 @@ void PlanPlainConv(PlanContext& context, const ConvShape& shape, bool bias, bool
   });
 }
 
-// ---- One filter a channel
+// ---- Depthwise: one filter per channel
 
-// The filter (input 1) in float, as our own kernels read it.
+// Converts the filter (input 1) to float, which our own kernels read.
 Buffer FloatFilter(PlanContext& context) {
   if (context.InputDType(1) == DType::kFloat) return context.Input(1);
   const auto n = static_cast<size_t>(context.InputShape(1).elements());
@@ -91,13 +91,13 @@ void PlanDepthwiseFilter(PlanContext& context, const ConvShape& shape) {
   });
 }
 
-// ---- One pixel, which is a product of matrices [pixels, channels]
+// ---- One pixel: a product of matrices [pixels, channels]
 
 bool IsOnePixel(const WindowAxis& axis) {
   return axis.size == 1 && axis.stride == 1 && axis.before == 0 && axis.after == 0;
 }
 
-// A convolution whose gradients are faster as products; one of few channels is not.
+// True if the gradients are faster as matrix products, which they are not for few channels.
 bool IsProduct(const ConvShape& shape) {
   constexpr int64_t kFewChannels = 64;
   return !shape.depthwise && shape.groups == 1 && IsOnePixel(shape.height) &&
@@ -125,7 +125,7 @@ void PlanProductInput(PlanContext& context, const ConvShape& shape) {
   });
 }
 
-// dfilter = x' dy, and the sum of dy if it is asked for.
+// dfilter = x' dy, and the sum of dy if it is needed.
 void PlanProductFilter(PlanContext& context, const ConvShape& shape, bool bias) {
   const DType dtype = context.InputDType(0);
   const DType result = context.OutputDType(0);

@@ -19,7 +19,7 @@ void CumsumShape(ShapeContext& context) {
   context.Output(0, x);
 }
 
-// The gradient is summed from the other end.
+// The gradient is the sum from the other end.
 void CumsumGrad(GradContext& c) {
   const bool reverse = c.node().Attr<bool>("reverse");
   c.SetDx(0,
@@ -27,14 +27,14 @@ void CumsumGrad(GradContext& c) {
                         {{"exclusive", c.node().Attr<bool>("exclusive")}, {"reverse", !reverse}}));
 }
 
-// A tensor as [outer, size, inner], to be summed along the middle.
+// A tensor as [outer, size, inner]; the sum is along the middle axis.
 struct CumsumPlan {
   Buffer x, axis, sums;
   Shape shape;
   bool wide_axis, exclusive, reverse;
 };
 
-// bfloat16 is summed in float and rounded where it is written.
+// bfloat16 is summed in float and rounded when it is stored.
 template <class T>
 void RunCumsum(const CumsumPlan& plan, const Task& task, const std::string& node) {
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;

@@ -13,7 +13,7 @@
 namespace tpuest::ops {
 namespace {
 
-constexpr const char* kHow = "_interpolation";  // TensorFlow passes over attributes with a '_'
+constexpr const char* kHow = "_interpolation";  // TensorFlow ignores attributes that begin with '_'
 
 constexpr std::pair<std::string_view, ResizeMethod> kMethods[] = {
     {"bilinear", ResizeMethod::kBilinear},
@@ -28,7 +28,7 @@ const ResizeMethod* MethodNamed(std::string_view name) {
   return nullptr;
 }
 
-// Height, width and channels of each image; an empty shape where the node says none.
+// Height, width and channels of each image; an empty shape if the node has none.
 Shape ImageOf(const Node& node) {
   const auto& shapes = node.Attr<std::vector<Shape>>("output_shapes");
   return shapes.size() == 1 ? shapes[0] : Shape();
@@ -59,7 +59,7 @@ void DecodeImagesShape(ShapeContext& c) {
   c.Output(0, {images, image.dim(0), image.dim(1), image.dim(2)});
 }
 
-// Decodes one file and leaves it in the size that is asked for.
+// Decodes one file and resizes it to the requested size.
 void DecodeInto(std::string_view file, const Shape& size, ResizeMethod method, DType dtype,
                 void* out) {
   DecodedImage image;

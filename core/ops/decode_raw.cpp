@@ -1,4 +1,4 @@
-// Strings as the numbers that their bytes are.
+// Interprets the bytes of strings as numbers.
 
 #include <algorithm>
 #include <array>
@@ -34,8 +34,9 @@ std::optional<int64_t> ElementsOfRow(const Shape& shape) {
   return row.elements();
 }
 
-// Counts the numbers of one string, as a Reshape of x tells, whose last axis they are. Rows stay
-// rows: a batch of any size is reshaped to [-1, ...] or [batch, ...].
+// Returns how many numbers each string has, from the shape to which a Reshape of x brings them; the
+// numbers are x's last axis. Rows stay rows: a batch of any size is reshaped to [-1, ...] or
+// [batch, ...].
 std::optional<int64_t> CountFromReshape(const Shape& x, const Shape& result) {
   if (x.rank() == 2) return ElementsOfRow(result);
   const Shape strings(std::vector<int64_t>(x.dims().begin(), x.dims().end() - 1));
@@ -130,7 +131,7 @@ const OpDef kRawOps[] = {
      .cpu = PlanUncounted,
      .bind = BindDecodeRaw,
      .host = true},
-    // DecodeRaw of strings that hold `count` numbers each.
+    // DecodeRaw of strings with `count` numbers each.
     {.name = "_DecodeRawOf",
      .signature = "bytes: string -> output: out_type; out_type: half|float|double|int32|uint16|"
                   "uint8|int16|int8|int64|bool|bfloat16; little_endian: bool; count: int >= 0",

@@ -29,7 +29,7 @@ class Resolver {
       slice_.fault = "begin, end and strides have different lengths";
       return slice_;
     }
-    int64_t named = 0;  // axes that positions other than the ellipsis stand for
+    int64_t named = 0;  // axes that positions other than the ellipsis select
     int ellipses = 0;
     for (size_t i = 0; i < positions; ++i) {
       ellipses += Bit(masks_.ellipsis, i) ? 1 : 0;
@@ -63,7 +63,7 @@ class Resolver {
   void Push(int64_t begin, int64_t stride, int64_t size, bool shrunk) {
     if (Axis() == 0) slice_.keeps_first = out_.empty() && !shrunk;
     slice_.begin.push_back(begin);
-    // A stride from one element to none is never taken, and may be any number.
+    // With at most one element the stride is never used, so it may be any number.
     slice_.strides.push_back(size == 0 || size == 1 ? 1 : stride);
     slice_.sizes.push_back(size);
     if (!shrunk) out_.push_back(size);

@@ -1,4 +1,4 @@
-// Dealing rows out over lists, and putting the rows of lists together.
+// Distributes rows over lists, and merges the rows of lists.
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 namespace tpuest::ops {
 namespace {
 
-// True where `shape` begins with `front`, as far as both are known.
+// True if `shape` begins with `front`, as far as both are known.
 bool BeginsWith(const Shape& shape, const Shape& front) {
   if (!shape.known_rank() || !front.known_rank()) return true;
   if (shape.rank() < front.rank()) return false;
@@ -20,7 +20,7 @@ bool BeginsWith(const Shape& shape, const Shape& front) {
       front);
 }
 
-// Returns [rows] + `shape` without its first axes, as many as `front` has.
+// Returns [rows] + `shape` without its first front.rank() axes.
 Shape RowsBehind(int64_t rows, const Shape& shape, const Shape& front) {
   if (!shape.known_rank() || !front.known_rank()) return Shape::UnknownRank();
   std::vector<int64_t> dims = {rows};
@@ -90,7 +90,7 @@ void PlanDynamicPartition(PlanContext& context) {
   });
 }
 
-// Partitions the row numbers like the rows; they say where each row's gradient belongs.
+// Partitions the row numbers like the rows, to find the position of each row's gradient.
 void DynamicPartitionGrad(GradContext& c) {
   const Value partitions = c.input(1);
   const auto lists = c.node().Attr<int64_t>("num_partitions");
@@ -146,7 +146,8 @@ BoundOp BindDynamicStitch(const Node& node) {
   return SizedByInputs(node, std::move(inputs));
 }
 
-// A row that is named twice is the last one; one that is not named is zeros, or empty strings.
+// If several inputs give a row, the last one counts; a row that none gives is zeros or empty
+// strings.
 void PlanDynamicStitch(PlanContext& context) {
   struct List {
     Buffer places;
@@ -178,7 +179,7 @@ void PlanDynamicStitch(PlanContext& context) {
   });
 }
 
-// Each row gets the gradient of the place that it went to, as TensorFlow has it.
+// Each row gets the gradient at the position to which it was copied, as in TensorFlow.
 void DynamicStitchGrad(GradContext& c) {
   const int lists = StitchedLists(c.node());
   for (int i = 0; i < lists; ++i) {

@@ -97,7 +97,7 @@ Value SumToShapeOf(Value dy, Value x) {
 
 namespace {
 
-// A gradient for input i, summed back to its shape.
+// Sets a gradient of input i after summing it to the input's shape.
 template <class Fn>
 void Send(GradContext& c, int i, Fn&& gradient) {
   const Value x = c.input(i);
@@ -125,7 +125,7 @@ void DivNoNanGrad(GradContext& c) {
   Send(c, 0, [&] { return DivNoNan(c.Dy(), c.input(1)); });
   Send(c, 1, [&] { return Neg(Mul(c.Dy(), DivNoNan(c.output(0), c.input(1)))); });
 }
-// The gradient of a choice; of equals the first gets it.
+// The gradient of a maximum or minimum; if both are equal, the first gets it.
 void Choose(GradContext& c, Value first_wins) {
   const Value zero = NumberLike(c.Dy(), 0);
   Send(c, 0, [&] { return SelectV2(first_wins, c.Dy(), zero); });
@@ -138,7 +138,7 @@ void SquaredDifferenceGrad(GradContext& c) {
   Send(c, 0, [&] { return slope; });
   Send(c, 1, [&] { return Neg(slope); });
 }
-// d/dx x^y = y x^(y-1); d/dy x^y = x^y log(x), taken as 0 where x is not above 0.
+// d/dx x^y = y x^(y-1); d/dy x^y = x^y log(x), or 0 unless x is positive.
 void PowGrad(GradContext& c) {
   const Value x = c.input(0);
   const Value y = c.input(1);

@@ -12,9 +12,9 @@ HloTerm Polynomial(const HloTerm& x, std::span<const double> c) {
   return sum;
 }
 
-// W. J. Cody, "Rational Chebyshev approximations for the error function", 1969: erf(x) / x by x^2
-// near 0, exp(x^2) erfc(x) by x elsewhere, which serves beyond its range, up to 4, because erfc is
-// below 2e-8 there.
+// W. J. Cody, "Rational Chebyshev approximations for the error function", 1969: erf(x) / x as a
+// function of x^2 near 0, and exp(x^2) erfc(x) as a function of x elsewhere. The second also serves
+// beyond its range, which ends at 4, because erfc is below 2e-8 there.
 constexpr double kErfNear[] = {1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2,
                                3.77485237685302021e2, 3.20937758913846947e3};
 constexpr double kErfNearDivisor[] = {1, 2.36012909523441209e1, 2.44024637934444173e2,
@@ -62,7 +62,7 @@ HloTerm TanhGradOf(const HloTerm& y, const HloTerm& dy) { return dy * (1.0 - y *
 HloTerm DivNoNanOf(const HloTerm& x, const HloTerm& y) { return Where(Equals(y, 0), 0, x / y); }
 HloTerm SquaredDifferenceOf(const HloTerm& x, const HloTerm& y) { return SquareOf(x - y); }
 
-// Written without the ops "maximum" and "minimum": some devices' ones leave a NaN out.
+// Avoids the ops "maximum" and "minimum", because some devices' versions ignore NaN.
 HloTerm MaximumOf(const HloTerm& x, const HloTerm& y) {
   return Where(Either(x < y, Differs(y, y)), y, x);
 }
@@ -70,7 +70,7 @@ HloTerm MinimumOf(const HloTerm& x, const HloTerm& y) {
   return Where(Either(y < x, Differs(y, y)), y, x);
 }
 
-// The rest of a division has x's sign; says whether it is not that of y.
+// The remainder of a division has x's sign; returns whether that differs from y's sign.
 HloTerm IsBelow(const HloTerm& rest, const HloTerm& y) {
   return Both(Differs(rest, 0), Differs(rest < 0, y < 0));
 }
@@ -85,7 +85,7 @@ HloTerm FloorModOf(const HloTerm& x, const HloTerm& y) {
 
 }  // namespace
 
-// Anything becomes bfloat16 by way of float.
+// Every dtype is converted to bfloat16 through float.
 void LowerCast(LowerContext& c) {
   HloTerm x(c.hlo(), c.Input(0));
   const DType to = c.OutputDType(0);
@@ -111,7 +111,7 @@ void LowerMinimum(LowerContext& c) { LowerTwo<MinimumOf>(c); }
 void LowerFloorDiv(LowerContext& c) { LowerTwo<FloorDivOf>(c); }
 void LowerFloorMod(LowerContext& c) { LowerTwo<FloorModOf>(c); }
 
-// Counts the boundaries that a number is not below. Integers are compared as float.
+// Counts the boundaries that are at most x. Integers are compared as float.
 void LowerBucketize(LowerContext& c) {
   const auto& boundaries = c.Attr<std::vector<float>>("boundaries");
   const auto count = static_cast<int64_t>(boundaries.size());

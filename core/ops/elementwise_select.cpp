@@ -1,4 +1,4 @@
-// Choices and sums of more than two values.
+// Selections and sums of more than two values.
 
 #include <algorithm>
 
@@ -32,7 +32,7 @@ Value ClipByValue(Value x, double low, double high, std::string_view name) {
 
 namespace {
 
-// Select's condition may be a vector that chooses whole rows.
+// Select's condition may be a vector that selects whole rows.
 bool ChoosesRows(const Shape& condition, const Shape& x) {
   return condition.known_rank() && x.known_rank() && condition.rank() == 1 && x.rank() > 1;
 }
@@ -147,7 +147,8 @@ void PlanAddN(PlanContext& context) {
   const DType dtype = context.OutputDType(0);
   const BinaryKernel add = FindBinary(Binary::kAdd, dtype);
   Check(add != nullptr, "AddN has no kernel for {}", NameOf(dtype));
-  // Only the first input, if it occurs once, because all others are read after the result is begun.
+  // Only the first input may be overwritten, and only if it occurs once, because all other inputs
+  // are read after the result is begun.
   const std::vector<Value>& inputs = context.node().inputs();
   if (std::count(inputs.begin(), inputs.end(), inputs[0]) == 1) context.AllowInPlace(0, 0);
   std::vector<Buffer> values;
@@ -175,7 +176,7 @@ void LowerSelect(LowerContext& c) {
   c.Output(0, c.hlo().Select(condition, x, c.Input(2)));
 }
 
-// Each sum of two is rounded, as the kernel does.
+// Rounds each sum of two, as the kernel does.
 void LowerAddN(LowerContext& c) {
   HloValue sum = c.Input(0);
   for (int i = 1; i < c.inputs(); ++i) sum = c.hlo().Binary("add", sum, c.Input(i));
@@ -197,7 +198,7 @@ const OpDef kSelectOps[] = {
      .cpu = PlanSelect,
      .hlo = LowerSelect,
      .rows = SelectRows},
-    // The sum of one is a view of it.
+    // The sum of one value is a view of it.
     {.name = "AddN",
      .signature = "inputs: N*T -> sum: T; N: int >= 1; T: bfloat16|float|double|int32|int64",
      .shape = SameInputsShape,

@@ -112,7 +112,7 @@ constexpr OpDef UnaryDef(std::string_view name, std::string_view signature, Grad
           .flops = OutputFlops};
 }
 
-// A view of x where the dtype stays.
+// The result is a view of x if the dtype stays the same.
 constexpr OpDef CastDef() {
   OpDef def =
       UnaryDef("Cast",

@@ -84,7 +84,7 @@ void PlanMoments(PlanContext& context) {
   });
 }
 
-// The sum of squared deviations is not negative, whatever rounding did; a NaN stays.
+// Clamps the sum of squared deviations at 0, because rounding may make it negative; NaN stays NaN.
 void PlanStatistics(PlanContext& context) {
   const auto count = static_cast<double>(context.Attr<int64_t>("count"));
   const int64_t channels = context.InputShape(0).elements();

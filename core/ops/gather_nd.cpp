@@ -1,5 +1,5 @@
-// Picking and adding slices by indices of several axes: the last axis of the indices, [..., depth],
-// says where on the first `depth` axes of the other tensor.
+// Gathers and adds slices by indices of several axes: the last axis of the indices, [..., depth],
+// is a position on the first `depth` axes of the other tensor.
 
 #include <algorithm>
 #include <cstring>
@@ -23,11 +23,11 @@ Value ScatterNd(Value indices, Value updates, Value shape, std::string_view name
 
 namespace {
 
-// The slices of a tensor that indices [..., depth] number.
+// The slices of a tensor that indices [..., depth] select.
 struct NdSlices {
   int64_t count = 1;           // indices
-  std::vector<int64_t> outer;  // the axes that an index names
-  int64_t inner = 1;           // elements of a slice
+  std::vector<int64_t> outer;  // the axes that an index covers
+  int64_t inner = 1;           // elements per slice
 };
 
 NdSlices NdSlicesOf(const Shape& whole, const Shape& indices) {
@@ -41,7 +41,7 @@ NdSlices NdSlicesOf(const Shape& whole, const Shape& indices) {
   return slices;
 }
 
-// Checks that the last axis of the indices names axes that the tensor has.
+// Checks that the tensor has as many axes as the indices have coordinates.
 void CheckNdDepth(const ShapeContext& context, const Shape& whole, const Shape& indices) {
   if (indices.rank() == 0) context.Fail("indices must be at least a vector, found a number");
   if (indices.dim(-1) != kUnknownDim && indices.dim(-1) > whole.rank()) {
@@ -50,14 +50,15 @@ void CheckNdDepth(const ShapeContext& context, const Shape& whole, const Shape& 
   }
 }
 
-// The shape of the slices: that of the indices without their last axis, then that of a slice.
+// The shape of the gathered slices: the shape of the indices without their last axis, then that of
+// a slice.
 Shape NdSlicesShape(const Shape& whole, const Shape& indices) {
   std::vector<int64_t> dims(indices.dims().begin(), indices.dims().end() - 1);
   dims.insert(dims.end(), whole.dims().begin() + indices.dim(-1), whole.dims().end());
   return Shape(std::move(dims));
 }
 
-// The number of the slice that index i names. Error kData for one that is not there.
+// The number of the slice that index i selects. Throws Error kData if it does not exist.
 template <class Index>
 int64_t NdPlace(const NdSlices& slices, const Index* indices, int64_t i, const Node& node) {
   const auto depth = static_cast<int64_t>(slices.outer.size());
@@ -74,7 +75,7 @@ int64_t NdPlace(const NdSlices& slices, const Index* indices, int64_t i, const N
   return place;
 }
 
-// Calls fn(place of index i) for each index.
+// Calls fn(number of the slice of index i) for each index.
 template <class Fn>
 void ForEachNdPlace(const NdSlices& slices, const Task& task, Buffer indices, bool wide,
                     const Node& node, Fn&& fn) {
@@ -123,7 +124,7 @@ void PlanGatherNd(PlanContext& context) {
   });
 }
 
-// The numbers [count] of the slices that the indices name.
+// The numbers [count] of the slices that the indices select.
 HloValue NdPlaces(HloBuilder& hlo, const NdSlices& slices, const HloValue& indices) {
   const auto depth = static_cast<int64_t>(slices.outer.size());
   const HloValue flat = hlo.Reshape(indices, Shape({slices.count, depth}));
@@ -142,7 +143,7 @@ int64_t NdSliceCount(const NdSlices& slices) {
   return count;
 }
 
-// An index that is outside takes a slice at that end.
+// An index out of range takes the nearest slice.
 void LowerGatherNd(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloValue params = c.Input(0);
@@ -172,7 +173,7 @@ void ScatterNdShape(ShapeContext& context) {
 
 void ScatterNdGrad(GradContext& c) { c.SetDx(1, GatherNd(c.Dy(), c.input(0))); }
 
-// Slices that are named twice are added; bfloat16 is summed in float and rounded once.
+// Adds slices that are selected twice; bfloat16 is summed in float and rounded once.
 template <class T>
 struct NdSum {
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -221,7 +222,7 @@ void PlanScatterNd(PlanContext& context) {
   }
 }
 
-// Indices that are outside of the result are left out where they name no slice of it.
+// Drops an index that selects no slice of the result.
 void LowerScatterNd(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloValue indices = c.Input(0);

@@ -12,8 +12,8 @@ std::vector<int64_t> IntsOfInput(const LowerContext& c, int i) {
   return IntsOf(value);
 }
 
-// Each step joins an element with the one 1, 2, 4, ... before it (Hillis and Steele 1986): as many
-// steps as n has bits.
+// Each step combines an element with the one 1, 2, 4, ... before it (Hillis and Steele 1986); there
+// are as many steps as n has bits.
 HloValue Scan(HloBuilder& hlo, std::string_view op, const HloValue& x, double init) {
   HloValue sum = x;
   for (int64_t shift = 1; shift < x.dim(0); shift *= 2) {

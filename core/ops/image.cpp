@@ -31,7 +31,7 @@ Value SizeOfImage(Graph& graph, int64_t height, int64_t width) {
 
 constexpr const char* kImage = "the image [N, H, W, C]";
 
-// Height and width as input `i` tells them.
+// Height and width from input `i`.
 Shape SizeFrom(const ShapeContext& c, int i) {
   NeedRank(c, c.Input(i), 1, "the size [height, width]");
   Shape size = ShapeFromValue(c.node().input(i));
@@ -53,7 +53,7 @@ void CheckGrid(const ShapeContext& c) {
   }
 }
 
-// Images of input 0 in the size of an input.
+// The images of input 0, resized to the size in input `size`.
 void ResizedShape(ShapeContext& c, int size) {
   NeedRank(c, c.Input(0), 4, kImage);
   const Shape& image = c.Input(0);
@@ -147,7 +147,7 @@ void NearestGradGradient(GradContext& c) {
           c.graph().Add("ResizeNearestNeighbor", {c.Dy(), SidesOf(c.input(0))}, GridOf(c.node())));
 }
 
-// TensorFlow's gradient of cubic pixels takes no bfloat16: it goes through float.
+// TensorFlow's gradient of cubic resizing has no bfloat16, so it goes through float.
 void ResizeGradient(GradContext& c, std::string_view op) {
   const Value x = c.input(0);
   if (!IsFloating(x.dtype())) return;
@@ -165,7 +165,7 @@ void ResizeGradGradient(GradContext& c, std::string_view op) {
 void BilinearGradGradient(GradContext& c) { ResizeGradGradient(c, "ResizeBilinear"); }
 void BicubicGradGradient(GradContext& c) { ResizeGradGradient(c, "ResizeBicubic"); }
 
-// TensorFlow sends dy through the inverse transform, which is an approximation; this is the
+// TensorFlow transforms dy by the inverse transform, which is an approximation; this is the exact
 // derivative.
 void ProjectiveGradient(GradContext& c) {
   if (!IsFloating(c.input(0).dtype())) return;
@@ -178,7 +178,7 @@ void ProjectiveGradient(GradContext& c) {
 
 Rows ResizeGradRows(RowContext& c) { return AllCut(c, 0, 1); }
 
-// One transform is that of all images.
+// A single transform applies to all images.
 Rows ProjectiveRows(RowContext& c) {
   const bool one = c.Input(1).dim(0) == 1 && !c.IsCut(1);
   if (one) return c.IsCut(0) ? Rows::kEach : Rows::kWhole;
@@ -230,7 +230,7 @@ void PlanResizeGrad(PlanContext& context) {
   });
 }
 
-// Floats from one image's transform to the next one's.
+// Number of floats between the transforms of neighbouring images; 0 if all images share one.
 size_t TransformStep(const PlanContext& context) {
   return context.WholeInputShape(1).dim(0) == 1 ? 0 : 8;
 }

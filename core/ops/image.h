@@ -9,8 +9,8 @@
 
 namespace tpuest::ops {
 
-// How pixels of the result map to the image: tf.image.resize uses half_pixel_centers, TensorFlow 1
-// neither option.
+// The mapping from pixels of the result to the image: tf.image.resize uses half_pixel_centers,
+// TensorFlow 1 neither option.
 struct ResizeOptions {
   bool align_corners = false;
   bool half_pixel_centers = true;

@@ -10,7 +10,7 @@ namespace {
 
 using Shares = std::vector<std::vector<Resize::Share>>;
 
-// Share k of each result of an axis: the pixels, and the weights along that axis of an image.
+// Share k of every result of an axis: its pixels, and their weights along that axis of an image.
 struct Part {
   HloValue pixels;   // int32 [results, 1]
   HloValue weights;  // float
@@ -44,7 +44,7 @@ IndexAxes ShareAxes(int64_t axis) {
   return axes;
 }
 
-// x with an axis made of its shares; of one whole pixel each it keeps the dtype.
+// Resizes x along an axis by its shares. If each result is one whole pixel, keeps the dtype.
 HloValue AlongAxis(HloBuilder& hlo, const HloValue& x, int64_t axis, const Shares& shares) {
   Shape shape = x.shape;
   shape.set_dim(static_cast<int>(axis), static_cast<int64_t>(shares.size()));
@@ -61,7 +61,7 @@ HloValue AlongAxis(HloBuilder& hlo, const HloValue& x, int64_t axis, const Share
   return sum;
 }
 
-// dy of such an axis, added up at the pixels, of which there are `in`.
+// The gradient of AlongAxis: adds dy at the `in` pixels of the axis.
 HloValue BackAlong(HloBuilder& hlo, const HloValue& dy, int64_t axis, int64_t in,
                    const Shares& shares) {
   Shape shape = dy.shape;
@@ -100,7 +100,7 @@ namespace {
 
 HloTerm Clamped(const HloTerm& at, double last) { return MinOf(MaxOf(at, 0), last); }
 
-// As kernels do it (core/kernels/projective.cpp).
+// As in the kernels (core/kernels/projective.cpp).
 HloTerm InsideImage(FillMode mode, const HloTerm& at, int64_t length) {
   const auto size = static_cast<double>(length);
   const double last = size - 1;
@@ -118,7 +118,7 @@ HloTerm InsideImage(FillMode mode, const HloTerm& at, int64_t length) {
   return Clamped(Where(at < 0, before, Where(at > last, behind, at)), last);
 }
 
-// A pixel of each result: the row of the image [N*H*W, C] that it is, -1 outside of it, and its
+// One of the pixels of each result: its row in the image [N*H*W, C], -1 outside the image, and its
 // weight.
 struct Corner {
   HloValue row;  // int32 [N, H', W']
@@ -126,7 +126,7 @@ struct Corner {
   HloTerm weight;  // float [N, H', W']
 };
 
-// The corners of a node whose transforms are [N or 1, 8], for images [N, H, W, C].
+// The corners for a node with transforms [N or 1, 8] and images [N, H, W, C].
 std::vector<Corner> CornersOf(HloBuilder& hlo, const ProjectiveShape& s, int64_t images,
                               const HloValue& transforms) {
   const int64_t count = transforms.dim(0);
@@ -166,7 +166,7 @@ std::vector<Corner> CornersOf(HloBuilder& hlo, const ProjectiveShape& s, int64_t
           corner(top + 1, left, down * (1 - right)), corner(top + 1, left + 1, down * right)};
 }
 
-// [N, H', W'] beside the channels.
+// Broadcasts [N, H', W'] along the channels.
 HloTerm BesideChannels(HloBuilder& hlo, const HloTerm& x) {
   std::vector<int64_t> dims = x.shape().dims();
   dims.push_back(1);

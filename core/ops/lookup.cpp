@@ -13,7 +13,7 @@
 namespace tpuest::ops {
 namespace {
 
-// Writes dtype, shape and content, with the lengths of strings, so that other tensors give other
+// Writes dtype, shape, lengths of strings, and content, so that different tensors give different
 // bytes.
 std::string KeyBytesOf(const Tensor& tensor) {
   std::string bytes = fmt::format("{}{}:", NameOf(tensor.dtype()), tensor.shape().Text());
@@ -143,8 +143,8 @@ Attrs WithContent(const Node& node) {
 BoundOp BindFind(const Node& node) { return {"_LookupTableFindIn", WithContent(node)}; }
 BoundOp BindSize(const Node& node) { return {"_LookupTableSizeOf", WithContent(node)}; }
 
-// The position of each key. Keys of 32 and 64 bits are numbers, strings views into the keys'
-// tensor.
+// Maps each key to its position. Keys of 32 and 64 bits are numbers; strings are views into the
+// tensor of keys.
 template <class T>
 using RowOf = std::unordered_map<
     std::conditional_t<std::is_same_v<T, std::string_view>, std::string_view, int64_t>, int64_t>;
@@ -154,7 +154,7 @@ const T* DataOf(const Tensor& tensor) {
   return static_cast<const T*>(tensor.raw());
 }
 
-// An entry that comes twice is one, as in TensorFlow.
+// A repeated entry counts once, as in TensorFlow.
 template <class T>
 RowOf<T> RowsOf(const Node& node) {
   const auto& keys = node.Attr<Tensor>("table_keys");
@@ -199,7 +199,7 @@ template <class T>
 void PlanFindOf(PlanContext& context) {
   const Node& node = context.node();
   const auto rows = std::make_shared<const RowOf<T>>(RowsOf<T>(node));
-  // The results are views of these values, or copies of their bytes.
+  // The results are views of these strings, or copies of the bytes of numbers.
   const auto& values = node.Attr<Tensor>("table_values");
   const bool text = values.dtype() == DType::kString;
   const size_t width = text ? sizeof(std::string_view) : SizeOf(values.dtype());
@@ -286,7 +286,7 @@ const OpDef kLookupOps[] = {
      .bind = BindSize,
      .stateful = true,
      .host = true},
-    // The two above with the table's content at hand.
+    // The two ops above, with the table's content as an attribute.
     {.name = "_LookupTableFindIn",
      .signature = "table_handle: resource, keys: Tin, default_value: Tout -> values: Tout; "
                   "Tin: type; Tout: type; table_keys: tensor; table_values: tensor",

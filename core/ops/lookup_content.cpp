@@ -1,6 +1,6 @@
-// Text files of tables, as TensorFlow reads them: one entry a line, carriage returns dropped,
-// columns between delimiters; key_index and value_index say which column: -2 the whole line, -1 the
-// number of the line.
+// Reads the text files of tables as TensorFlow does: one entry per line, columns between
+// delimiters, carriage returns dropped. key_index and value_index select a column: -2 is the whole
+// line, -1 the line number.
 
 #include "core/ops/lookup_content.h"
 
@@ -28,11 +28,11 @@ bool IsPure(const Node& node) {
          !node.inputs().empty();
 }
 
-// Finds values that follow from constants, each once.
+// Computes values that follow from constants, each once.
 class KnownValues {
  public:
-  // An invalid Tensor where it does not follow, or only through more nodes, one after the other,
-  // than tables have.
+  // Returns an invalid Tensor if the value does not follow from constants, or only through a longer
+  // chain of nodes than tables have.
   Tensor Of(const Value& value, int left = 100) {
     if (Tensor known = ConstantValue(value); known.valid()) return known;
     Node& node = *value.node;
@@ -43,7 +43,7 @@ class KnownValues {
   }
 
  private:
-  // None where an input is not known.
+  // Returns no tensors if an input is not known.
   std::vector<Tensor> Evaluated(Node& node, int left) {
     for (int i = 0; i < node.outputs(); ++i) {
       if (!node.output_shape(i).fully_known()) return {};
@@ -72,7 +72,7 @@ std::string PathOf(const Node& initializer) {
   Refuse(initializer, Code::kData, "its file name is not a string");
 }
 
-// The lines of a file, told apart as keys and values.
+// Splits the lines of a file into keys and values.
 class TextFile {
  public:
   TextFile(const Node& node, const Node& table)
@@ -116,7 +116,7 @@ class TextFile {
     }
   };
 
-  // A line may end in CRLF; another \r is a part of it, as TensorFlow has it.
+  // A line may end in CRLF; any other \r is part of the line, as in TensorFlow.
   std::vector<std::string_view> LinesOf(std::string text) {
     text_ = std::move(text);
     std::vector<std::string_view> lines;

@@ -11,9 +11,9 @@ struct TableContent {
   Tensor values;  // [n]
 };
 
-// Returns the content of the table behind a lookup's handle: constants, or the lines of a file.
-// Throws Error kUsage with the lookup's place for a missing initializer, inputs that are not
-// constant, and keys or values of another dtype; kData for a file without the columns.
+// Returns the content of the table that a lookup reads: constants, or the lines of a file. Throws
+// Error kUsage with the lookup's place for a missing initializer, inputs that are not constant, and
+// keys or values of another dtype; kData for a file without the columns.
 [[nodiscard]] TableContent ContentOf(const Node& lookup);
 
 }  // namespace tpuest::ops

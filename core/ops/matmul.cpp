@@ -22,7 +22,7 @@ void MatMulGrad(GradContext& c) {
   const Value dy = c.Dy();
   const bool ta = TransposeA(c.node());
   const bool tb = TransposeB(c.node());
-  // y = a b: da = dy b', db = a' dy; where an operand is stored transposed, so is its gradient.
+  // y = a b: da = dy b', db = a' dy; if an operand is stored transposed, so is its gradient.
   c.SetDx(0, ta ? MatMul(b, dy, {.transpose_a = tb, .transpose_b = true})
                 : MatMul(dy, b, {.transpose_b = !tb}));
   c.SetDx(1, tb ? MatMul(dy, a, {.transpose_a = true, .transpose_b = ta})
@@ -61,7 +61,7 @@ Rows MatMulRows(RowContext& c) {
   if (HasBias(c.node()) && c.IsCut(2)) return Rows::kWhole;
   if (!TransposeA(c.node())) return c.IsCut(0) && !c.IsCut(1) ? Rows::kEach : Rows::kWhole;
   if (TransposeB(c.node()) || HasBias(c.node())) return Rows::kWhole;
-  // a' b is a sum over the rows of both: the gradient of a weight.
+  // a' b sums over the rows of both operands: the gradient of a weight.
   return AllCut(c, 0, 1) == Rows::kEach ? Rows::kSum : Rows::kWhole;
 }
 
@@ -87,8 +87,9 @@ void PlanMatMul(PlanContext& context) {
     });
   };
   if (context.InputDType(0) == DType::kDouble) return plain(double{});
-  // A call of oneDNN takes as long, and its kernel's code would have to be made first. Rows of a
-  // batch do not count: a block of them is multiplied as the whole is.
+  // For few weights a call of oneDNN takes as long, and oneDNN would first have to generate the
+  // kernel's code. The number of rows of a batch must not matter, so that a block gives the same
+  // bits as the whole batch.
   constexpr int64_t kFewWeights = 16;
   const int64_t weights = shape.columns * (shape.transpose_a ? shape.rows : shape.inner);
   if (weights <= kFewWeights && context.InputDType(0) == DType::kFloat) return plain(float{});
@@ -119,7 +120,7 @@ const OpDef kMatMulOps[] = {
      .hlo = LowerMatMul,
      .rows = MatMulRows,
      .flops = MatMulFlops},
-    // The fusion of a bound graph makes this one.
+    // The fused op in a bound graph.
     {.name = "_FusedMatMul",
      .signature = "a: T, b: T, bias: T -> product: T; T: bfloat16|float|double; "
                   "transpose_a: bool = false; transpose_b: bool = false; "

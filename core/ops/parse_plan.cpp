@@ -14,13 +14,13 @@ FeatureKind KindOf(DType dtype) {
   return dtype == DType::kFloat ? FeatureKind::kFloat : FeatureKind::kInt64;
 }
 
-// TensorFlow's name of what a list of a tf.Example holds.
+// TensorFlow's name for the type of the values in a tf.Example's list.
 std::string_view TypeNameOf(FeatureKind kind) {
   if (kind == FeatureKind::kBytes) return "string";
   return kind == FeatureKind::kFloat ? "float" : "int64";
 }
 
-// Parses one row after the other.
+// Parses rows one after the other.
 class Parser {
  public:
   explicit Parser(PlanContext& context) : node_(&context.node()) {
@@ -53,7 +53,7 @@ class Parser {
       tpuest::ParseExample(task.At<std::string_view>(serialized_)[row],
                            [&](const FeatureView& feature) {
                              const auto found = by_key_.find(feature.name);
-                             // A feature without any list is as good as none.
+                             // A feature without a list counts as missing.
                              if (found == by_key_.end() || feature.kind == FeatureKind::kNone)
                                return;
                              if (found->second >= dense_.size()) {
@@ -83,11 +83,11 @@ class Parser {
     Buffer out;
   };
 
-  // The values of a list follow each other, whatever their row.
+  // A sparse feature; the values of all rows are stored one after the other.
   struct Sparse {
     std::string key;
     FeatureKind kind;
-    int64_t count;  // values that there is room for
+    int64_t count;  // capacity in values
     Buffer indices;
     Buffer values;
     Buffer shape;
@@ -223,12 +223,12 @@ class Parser {
 
   const Node* node_;
   Buffer serialized_;
-  Buffer names_;  // none: id -1
+  Buffer names_;  // id -1 if there are no names
   int64_t rows_ = 0;
-  int rank_ = 2;  // of what sparse features are sparse in
+  int rank_ = 2;  // rank of a sparse feature's indices
   std::vector<Dense> dense_;
   std::vector<Sparse> sparse_;
-  std::unordered_map<std::string_view, size_t> by_key_;  // dense ones, then sparse ones
+  std::unordered_map<std::string_view, size_t> by_key_;  // dense features, then sparse features
 };
 
 // The strings of inputs first .. first + count - 1.

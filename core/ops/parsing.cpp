@@ -97,7 +97,7 @@ std::vector<Value> ParseExample(Value serialized, const std::vector<DenseFeature
 
 namespace {
 
-// Rows of `serialized` in front of a feature's own shape.
+// The dimensions of `serialized` followed by a feature's own shape.
 Shape Joined(const Shape& rows, const Shape& feature) {
   if (!rows.known_rank() || !feature.known_rank()) return Shape::UnknownRank();
   std::vector<int64_t> dims = rows.dims();
@@ -131,7 +131,7 @@ void CheckDense(const ShapeContext& context, const ParseLayout& layout) {
   }
 }
 
-// Values of each sparse feature, where the examples are known.
+// The number of values of each sparse feature, if the examples are known.
 std::vector<int64_t> CountsOf(const ShapeContext& context, const ParseLayout& layout) {
   const Tensor serialized = context.Constant(0);
   const std::vector<std::string> keys = SparseKeys(context.node());

@@ -142,7 +142,7 @@ const OpDef kPoolOps[] = {
      .hlo = LowerMaxPoolGrad,
      .rows = MaxPoolGradRows,
      .flops = OutputFlops},
-    // The fusion of a bound graph makes this one: max-pooling, then the activation.
+    // The fused op in a bound graph: max-pooling, then the activation.
     {.name = "_FusedMaxPool",
      .signature = "input: T -> output: T; T: bfloat16|float|double; ksize: list(int) >= 4 <= 4; "
                   "strides: list(int) >= 4 <= 4; padding: {'SAME', 'VALID', 'EXPLICIT'}; "

@@ -56,7 +56,7 @@ void RandomShape(ShapeContext& context) {
   context.Output(0, SizesFromInput(context, 0));
 }
 
-// The rows are counted by the shape.
+// The shape input gives the number of rows.
 Rows RandomRows(RowContext& context) {
   for (int i = 1; i < static_cast<int>(context.node().inputs().size()); ++i) {
     if (context.IsCut(i)) return Rows::kWhole;
@@ -64,7 +64,7 @@ Rows RandomRows(RowContext& context) {
   return context.IsCut(0) ? Rows::kEach : Rows::kWhole;
 }
 
-// The slice of the global tensor that a task draws.
+// The slice of the global tensor that a task fills.
 class SliceOf {
  public:
   explicit SliceOf(PlanContext& context)
@@ -87,7 +87,7 @@ class SliceOf {
 
  private:
   uint64_t name_;
-  uint64_t old_name_;  // of a run with seeds_by_name
+  uint64_t old_name_;  // key's name in a run with seeds_by_name
   bool cut_;
   size_t n_;
   uint64_t row_elements_ = 0;

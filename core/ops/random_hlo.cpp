@@ -18,7 +18,8 @@ HloTerm ShiftRight(const HloTerm& x, int bits) {
 HloTerm BitsAs(const HloTerm& x, DType dtype) {
   return {x.hlo(), x.hlo().Op("bitcast_convert", {x.value()}, "", "", dtype, x.shape())};
 }
-// The numbers of 64 bits are cut on purpose: a conversion of what does not fit is the device's own.
+// Masks 64-bit numbers before converting them, because the result of a conversion that overflows
+// depends on the device.
 HloTerm LowWord(const HloTerm& x) { return x.Binary("and", x.Like(0xFFFFFFFF)).As(DType::kUint32); }
 HloTerm HighWord(const HloTerm& x) { return ShiftRight(x, 32).As(DType::kUint32); }
 
@@ -41,11 +42,11 @@ Words Philox(RandomKey key, Words c) {
   return c;
 }
 
-// The source that a node draws from: scalars of uint64.
+// The inputs of a node's random numbers: scalars of uint64.
 struct Source {
   RandomKey key;
   HloTerm step;
-  HloTerm first;        // element of the run's tensor
+  HloTerm first;        // first element in the global tensor
   bool aligned = true;  // `first` is a multiple of 4
 };
 
@@ -63,10 +64,10 @@ Source SourceOf(LowerContext& c) {
   return source;
 }
 
-// Words first .. first + n - 1 of the run's, [n].
+// Words first .. first + n - 1 of the global tensor, [n].
 HloTerm WordsFrom(const Source& source, const HloTerm& first, int64_t n) {
   HloBuilder& hlo = first.hlo();
-  // If `first` is not aligned, up to three words of the first counter are left out.
+  // If `first` is not aligned, up to three words of the first counter are skipped.
   const int64_t counters = (source.aligned ? n + 3 : n + 6) / 4;
   const HloTerm numbers(hlo, hlo.Iota(DType::kUint64, Shape({counters}), 0));
   const HloTerm counter = numbers + ShiftRight(first, 2);
@@ -86,7 +87,7 @@ HloTerm WordsFrom(const Source& source, const HloTerm& first, int64_t n) {
                  fmt::format("{{slice_sizes = {}}}", HloArray({n})), "", all.dtype, Shape({n}))};
 }
 
-// The words of elements that take two, [n] each.
+// The two words of each element, [n] each.
 struct Pairs {
   HloTerm low, high;
 };
@@ -104,8 +105,8 @@ HloTerm Bits64(const Pairs& pairs) {
   return ShiftLeft(pairs.high.As(DType::kUint64), 32).Binary("or", pairs.low.As(DType::kUint64));
 }
 
-// Box and Muller's sqrt(-2 log u) cos(2 pi v) of u = (low + 1) / 2^32 and v = high / 2^32. In float
-// the logarithm near u = 1 is that of what is missing to it, and v turns from -1/2 to 1/2.
+// Box and Muller's sqrt(-2 log u) cos(2 pi v) with u = (low + 1) / 2^32 and v = high / 2^32. For u
+// near 1 the logarithm is log1p(u - 1), which is accurate in float, and v ranges from -1/2 to 1/2.
 HloTerm NormalOf(const Pairs& pairs, DType dtype) {
   const HloTerm u = (pairs.low.As(dtype) + 1) * 0x1p-32;
   const HloTerm missing = Not(pairs.low).As(dtype) * 0x1p-32;
@@ -131,7 +132,7 @@ void LowerRandomUniform(LowerContext& c) {
     const HloTerm bits = ShiftRight(Bits64(PairsFrom(source, n)), 12);
     return Finish(c, bits.As(DType::kDouble) * 0x1p-52);
   }
-  // A draw has as many bits as the mantissa.
+  // A number has as many random bits as its mantissa.
   const int bits = c.OutputDType(0) == DType::kBfloat16 ? 7 : 23;
   const HloTerm words = ShiftRight(WordsFrom(source, source.first, n), 32 - bits);
   Finish(c, words.As(DType::kFloat) * (1.0 / (1 << bits)));
@@ -142,7 +143,7 @@ void LowerRandomNormal(LowerContext& c) {
   Finish(c, NormalOf(pairs, NormalDType(c)));
 }
 
-// Redraws all numbers until none is out of bounds; numbers that were in bounds stay.
+// Redraws all numbers until none is out of bounds; numbers within bounds stay.
 void LowerTruncatedNormal(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const int64_t n = c.OutputShape(0).elements();

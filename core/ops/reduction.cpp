@@ -57,7 +57,7 @@ Value Any(Value x, const std::vector<int64_t>& axes, bool keep_dims, std::string
 
 namespace {
 
-// Marks the axes of an input of this rank that are reduced; nullopt if that is not known yet.
+// Marks the reduced axes of an input of this rank; nullopt if they are not known yet.
 std::optional<std::vector<bool>> Reduced(const Node& node, int rank) {
   const Tensor axes = ConstantValue(node.input(1));
   if (!axes.valid()) return std::nullopt;
@@ -83,7 +83,7 @@ void ReductionShape(ShapeContext& context) {
   context.Output(0, Shape(dims));
 }
 
-// A value of the result's shape with the reduced axes put back as 1s.
+// Inserts the reduced axes into y's shape, with size 1.
 Value Kept(const Node& node, Value y) {
   const Shape& shape = node.input(0).shape();
   if (node.Attr<bool>("keep_dims")) return y;
@@ -116,7 +116,7 @@ void SumGrad(GradContext& c) {
   c.SetDx(0, Spread(c, c.Dy()));
 }
 
-// Counts the elements that each mean is of, in y's dtype: a number where the shapes are known.
+// The number of elements per mean, in y's dtype; a constant if the shapes are known.
 Value ReducedCount(GradContext& c) {
   const Value x = c.input(0);
   const Shape& shape = x.shape();
@@ -134,7 +134,7 @@ void MeanGrad(GradContext& c) {
   c.SetDx(0, Spread(c, RealDiv(c.Dy(), ReducedCount(c))));
 }
 
-// The elements that equal the extreme share the gradient.
+// Elements that equal the extreme share the gradient equally.
 void ExtremeGrad(GradContext& c) {
   NeedAxes(c);
   const Value y = Kept(c.node(), c.output(0));
@@ -144,8 +144,8 @@ void ExtremeGrad(GradContext& c) {
   c.SetDx(0, Mul(RealDiv(chosen, ties), Kept(c.node(), c.Dy())));
 }
 
-// dx is dy times the product of all other elements: the product of the nonzero ones divided by x.
-// If one element is 0, only it has a gradient; if several are 0, none has.
+// dx is dy times the product of all other elements: the product of the nonzero elements divided by
+// x. If one element is 0, only it has a gradient; if several are 0, none has.
 void ProdGrad(GradContext& c) {
   NeedAxes(c);
   const Value x = c.input(0);
@@ -162,7 +162,7 @@ void ProdGrad(GradContext& c) {
   c.SetDx(0, Mul(SelectV2(is_zero, of_zero, of_others), Kept(c.node(), c.Dy())));
 }
 
-// Along other axes each row has its own result; sums over the rows are computed in parts.
+// If axis 0 is not reduced, each row has its own result; sums over the rows are computed in parts.
 template <Rows over_rows>
 Rows ReductionRows(RowContext& context) {
   if (!context.IsCut(0) || context.IsCut(1)) return Rows::kWhole;
@@ -171,7 +171,7 @@ Rows ReductionRows(RowContext& context) {
   return (*reduced)[0] ? over_rows : Rows::kEach;
 }
 
-// Integer means are not sums of parts: each part would be rounded.
+// Integer means are not computed in parts, because each part would be rounded.
 Rows MeanRows(RowContext& context) {
   const Rows rows = ReductionRows<Rows::kSum>(context);
   const bool exact = IsFloating(context.node().output_dtype(0));
@@ -194,13 +194,14 @@ std::vector<bool> ConstantAxes(const Node& node, int rank) {
   return *reduced;
 }
 
-// A mean divides by the elements of the whole batch, so that its parts add up to it.
+// A mean of a block divides by the number of elements of the whole batch, so that the blocks add up
+// to it.
 template <Reduction reduction, bool mean = false>
 void PlanReduction(PlanContext& context) {
   const Shape& shape = context.InputShape(0);
   const std::vector<bool> reduced = ConstantAxes(context.node(), shape.rank());
   int64_t divisor = mean ? ReducedCount(context.WholeInputShape(0), reduced) : 1;
-  // A mean of no integers is 0; one of no real numbers is NaN.
+  // The mean of no integers is 0; the mean of no floating numbers is NaN.
   if (!IsFloating(context.InputDType(0))) divisor = std::max<int64_t>(divisor, 1);
   const Reduce reduce(reduction, shape, reduced, context.InputDType(0), context.OutputDType(0),
                       divisor);
@@ -210,7 +211,7 @@ void PlanReduction(PlanContext& context) {
   context.Run([=](const Task& task) { reduce.Run(task.At(in), task.At(out), task.At(scratch)); });
 }
 
-// The start of a reduction; infinities are the ends of what a dtype holds.
+// The initial value of a reduction; infinity stands for the limits of a dtype.
 double InitOf(Reduction reduction) {
   switch (reduction) {
     case Reduction::kMax:
@@ -242,8 +243,8 @@ std::string_view HloOpOf(Reduction reduction) {
   }
 }
 
-// bfloat16 is reduced in float and rounded once; so are means of int32 in int64. A NaN is the
-// extreme, which not every device's "maximum" says.
+// bfloat16 is reduced in float and rounded once, and means of int32 are computed in int64. If an
+// element is NaN, the extreme is NaN, which not every device's "maximum" guarantees.
 template <Reduction reduction, bool mean = false>
 void Lower(LowerContext& c) {
   HloTerm x = WideInput(c, 0);

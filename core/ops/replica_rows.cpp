@@ -39,13 +39,13 @@ void GatherRowsShape(ShapeContext& context) {
   }
 }
 
-// The rows of one replica; the program itself gathers those of several.
+// With one replica the rows are its own; the program itself gathers those of several.
 void PlanGatherRows(PlanContext& context) {
   context.Alias(0, 0);
   context.Alias(1, 1);
 }
 
-// Each replica puts its own at its place among zeros, and all are added.
+// Each replica writes its rows into zeros at its position, and all are added.
 void LowerGathered(LowerContext& c, int i) {
   HloBuilder& hlo = c.hlo();
   const HloValue x = c.Input(i);
@@ -81,16 +81,16 @@ struct SumRowsSizes {
   int replicas;
 };
 
-// The given rows that form each distinct one: those of row u are order[begins[u]] .. order[begins[u
-// + 1] - 1], in the order of the replicas.
+// The input rows that contribute to each distinct row: those of row u are order[begins[u]] ..
+// order[begins[u + 1] - 1], in the order of the replicas.
 struct Contributions {
   const int32_t* begins;
   const int32_t* order;
   int64_t distinct;
 };
 
-// Sorts the rows that are there by their number among the distinct ones; the order within one is
-// kept. `begins` has a place more than there are rows.
+// Sorts the valid input rows by the number of their distinct row; the sort is stable. `begins` has
+// rows + 1 elements.
 template <class Index>
 Contributions ByDistinct(const Index* indices, const int32_t* idx, int64_t rows, int32_t* begins,
                          int32_t* order) {
@@ -104,19 +104,19 @@ Contributions ByDistinct(const Index* indices, const int32_t* idx, int64_t rows,
   for (int64_t i = 0; i < rows; ++i) {
     if (indices[i] >= 0) order[begins[idx[i]]++] = static_cast<int32_t>(i);
   }
-  // Each begin has moved to the next one's.
+  // The loop above moved each begin to the next row's; this undoes it.
   for (int64_t u = rows; u > 0; --u) begins[u] = begins[u - 1];
   begins[0] = 0;
   return {begins, order, distinct};
 }
 
-// Sums the tree over replicas first .. first + count - 1, using only the rows at `of`.
+// Sums the tree over replicas first .. first + count - 1, using only the rows in `of`.
 template <class T>
 class SparseTree {
  public:
   SparseTree(const T* values, const SumRowsSizes& sizes) : values_(values), sizes_(sizes) {}
 
-  // `spare` has room for a row for each level of the tree.
+  // `spare` has room for one row per level of the tree.
   void Add(std::span<const int32_t> of, int first, int count, T* to, T* spare) const {
     if (of.size() == 1) {
       std::copy_n(values_ + of[0] * sizes_.width, sizes_.width, to);
@@ -185,7 +185,7 @@ void PlanSumRows(PlanContext& context) {
   return wide ? PlanSumRowsOf<float, int64_t>(context) : PlanSumRowsOf<float, int32_t>(context);
 }
 
-// Whatever the order that the device adds in.
+// The result does not depend on the order in which the device adds.
 void LowerSumRows(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloUnique unique = UniqueNumbers(hlo, c.Input(0));

@@ -21,10 +21,10 @@ struct InitialStep {
   float number = 0;
 };
 
-// How an initial value is computed from its random numbers.
+// Describes how an initial value is computed from its random numbers.
 struct InitialDraw {
   Distribution distribution = Distribution::kUniform;
-  uint64_t name = 0;  // in the key
+  uint64_t name = 0;  // the name in the key
   std::vector<InitialStep> steps;
 };
 
@@ -73,7 +73,7 @@ constexpr int64_t kTries = 8;
 
 Value Word(Graph& graph, int64_t number) { return graph.Scalar<int64_t>(number & kWordMask); }
 
-// The halves of a product of two words, which 64 bits hold.
+// The two halves of the 64-bit product of two words.
 struct WordProduct {
   Value high, low;
 };
@@ -85,7 +85,7 @@ WordProduct ProductOf(Value word, int64_t factor) {
           BitwiseAnd(product, Word(graph, kWordMask))};
 }
 
-// Philox4x32-10 (core/base/random.h) of counters, whose words are int64 of one shape, or scalars.
+// Philox4x32-10 (core/base/random.h) for counters whose words are int64 of one shape, or scalars.
 std::array<Value, 4> PhiloxWords(std::array<Value, 4> counter, uint64_t key) {
   Graph& graph = counter[0].graph();
   auto key_low = static_cast<uint32_t>(key);
@@ -103,8 +103,8 @@ std::array<Value, 4> PhiloxWords(std::array<Value, 4> counter, uint64_t key) {
   return counter;
 }
 
-// The words of the counters that elements [n, width] have, `per_counter` of which share one, in
-// each try [tries, n, width].
+// The words of the counters of elements [n, width]; `per_counter` elements share a counter. Each
+// try has its own words: [tries, n, width].
 std::array<Value, 4> WordsOf(Value elements, int64_t per_counter, int64_t tries, uint64_t key) {
   Graph& graph = elements.graph();
   const Value index = FloorDiv(elements, graph.Scalar<int64_t>(per_counter));
@@ -116,7 +116,7 @@ std::array<Value, 4> WordsOf(Value elements, int64_t per_counter, int64_t tries,
                      key);
 }
 
-// Of four words that of the element: `which` of `of` follow each other.
+// Selects word `which` of each element; the elements of a counter share its four words equally.
 Value WordOfElement(const std::array<Value, 4>& words, Value elements, int64_t per_counter,
                     int64_t which) {
   Graph& graph = elements.graph();
@@ -148,7 +148,7 @@ Value NormalElements(Value elements, int64_t tries, uint64_t key) {
   return Mul(Sqrt(Mul(Log(u), -2.0)), Cos(Mul(v, 2.0 * std::numbers::pi)));
 }
 
-// The first that lies within two standard deviations.
+// Selects the first try that lies within two standard deviations.
 Value TruncatedElements(Value elements, uint64_t key) {
   Graph& graph = elements.graph();
   const Value normals = NormalElements(elements, kTries, key);

@@ -11,8 +11,8 @@
 
 namespace tpuest::ops {
 
-// Describes a float32 initial value that is one number in every element, or random numbers that are
-// scaled and shifted; nullopt for any other. `seed`: tf_random_seed.
+// Describes an initial value of float32 that is the same number in every element, or scaled and
+// shifted random numbers; nullopt for any other initial value. `seed`: tf_random_seed.
 [[nodiscard]] std::optional<RowDraw> RowDrawOf(const Value& initial, uint64_t seed);
 
 // The same as graph nodes, using ops that TensorFlow has: the elements [n, width] of these rows,

@@ -128,7 +128,7 @@ void PlanSegmentSum(PlanContext& context) {
   }
 }
 
-// bfloat16 is summed in float and rounded once. Ids that are no row are left out.
+// bfloat16 is summed in float and rounded once. Ids out of range are dropped.
 void LowerSegmentSum(LowerContext& c) {
   HloBuilder& hlo = c.hlo();
   const HloTerm data = WideInput(c, 0);
@@ -141,7 +141,7 @@ void LowerSegmentSum(LowerContext& c) {
   c.Output(0, sums.As(c.OutputDType(0)).value());
 }
 
-// The sums are not split over blocks: rows are summed in order, and there is no table per block.
+// The sums are not split into blocks: rows are summed in order, without a table per block.
 const OpDef kSegmentOps[] = {
     {.name = "UnsortedSegmentSum",
      .signature = "data: T, segment_ids: Tindices, num_segments: Tnumsegments -> output: T; "

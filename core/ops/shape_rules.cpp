@@ -110,9 +110,9 @@ std::vector<int64_t> IntsOf(const Tensor& tensor) {
 
 namespace {
 
-// The dimensions that a scalar or vector of integers stands for, kUnknownDim where not known;
-// nullopt where not even their number is. It looks at so many nodes: a vector that is packed of
-// parts of a vector that is packed, and so on, would take time that doubles with each.
+// The dimensions that a scalar or vector of integers describes: kUnknownDim for an unknown one,
+// nullopt if their number is unknown. Visits a limited number of nodes, because nested Pack ops
+// that share inputs would take exponential time.
 class ShapeParts {
  public:
   std::optional<std::vector<int64_t>> Of(Value value) {
@@ -140,7 +140,7 @@ class ShapeParts {
   }
 
  private:
-  static constexpr int kMostRank = 254;  // TensorFlow's
+  static constexpr int kMostRank = 254;  // TensorFlow's limit
 
   std::optional<std::vector<int64_t>> OfSlice(const Node& node) {
     const auto parts = Of(node.input(0));

@@ -28,7 +28,7 @@ void LogSoftmaxGrad(GradContext& c) {
   c.SetDx(0, Sub(c.Dy(), Mul(sum, Exp(c.output(0)))));
 }
 
-// The op computes the gradient of each row beside its loss (output 1).
+// The op computes the gradient of each row together with its loss (output 1).
 Value LogitsGrad(GradContext& c) {
   if (!c.Dy(0).valid() || c.Dy(1).valid()) NoSecondGradient(c);
   return Mul(ExpandDims(c.Dy(0), -1), c.output(1));
@@ -83,7 +83,7 @@ Rows SoftmaxRows(RowContext& c) { return c.Input(0).rank() > 1 ? FirstInputRows(
 
 Rows SparseLossRows(RowContext& c) { return AllCut(c, 0, 1); }
 
-// A single row stands for all rows.
+// A single row is used for all rows.
 Rows LossRows(RowContext& c) {
   for (const int i : {0, 1}) {
     const bool single = c.Input(i).dim(0) == 1 && c.batch_rows() != 1;
@@ -141,7 +141,7 @@ void PlanLoss(PlanContext& context) {
   });
 }
 
-// Reduces the last axis, which stays with 1 element.
+// Reduces the last axis to size 1.
 HloTerm ReducedLast(std::string_view op, const HloTerm& x, double init) {
   Shape kept = x.shape();
   kept.set_dim(kept.rank() - 1, 1);
@@ -149,7 +149,7 @@ HloTerm ReducedLast(std::string_view op, const HloTerm& x, double init) {
   return {hlo, hlo.Reshape(hlo.Reduce(op, x.value(), {x.shape().rank() - 1}, init), kept)};
 }
 
-// exp(x - max) and its sum: no exponent is above 0.
+// exp(x - max) and its sum; no exponent is positive.
 struct SoftmaxTerms {
   explicit SoftmaxTerms(const HloTerm& x)
       : shifted(x - ReducedLast("maximum", x, -std::numeric_limits<double>::infinity())),
@@ -171,7 +171,7 @@ void OutputLoss(LowerContext& c, const HloTerm& column, const HloTerm& dx) {
   c.Output(1, dx.As(c.OutputDType(1)).value());
 }
 
-// A row whose label is no class has NaNs.
+// A row whose label is out of range gets NaN.
 void LowerSparseLoss(LowerContext& c) {
   const HloTerm x = WideInput(c, 0);
   const int64_t rows = x.shape().dim(0);
@@ -186,7 +186,7 @@ void LowerSparseLoss(LowerContext& c) {
   OutputLoss(c, Where(known, loss, nan), Where(known, dx, nan));
 }
 
-// Classes with label 0 add nothing, even where their logit is infinite.
+// Classes with label 0 add nothing, even if their logit is infinite.
 void LowerLoss(LowerContext& c) {
   const HloTerm labels = WideInput(c, 1);
   const SoftmaxTerms row(WideInput(c, 0));

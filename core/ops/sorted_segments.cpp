@@ -1,5 +1,5 @@
-// Sums of rows by segment, which are numbered from 0 in rising order: sums, means, and sums over
-// the square root of the number of rows. They run as UnsortedSegmentSum.
+// Sums of rows by segment, which are numbered from 0 in ascending order: sums, means, and sums
+// divided by the square root of the number of rows. They run as UnsortedSegmentSum.
 
 #include <algorithm>
 
@@ -91,7 +91,7 @@ bool ExpandSegments(Node& node, std::vector<Value>& results) {
   const Value segments = node.graph().Scalar<int64_t>(node.output_shape(0).dim(0), "num_segments");
   Value rows = PicksRows(node) ? GatherV2(node.input(0), node.input(1)) : node.input(0);
   const DType dtype = rows.dtype();
-  // Rounded once, after the division.
+  // Rounds once, after the division.
   const bool rounds = dtype == DType::kBfloat16 && combiner != Combiner::kSum;
   if (rounds) rows = Cast(rows, DType::kFloat);
   Value sums = UnsortedSegmentSum(rows, ids, segments);

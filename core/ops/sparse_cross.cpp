@@ -1,4 +1,4 @@
-// Combinations of the values of several columns, hashed.
+// Hashed combinations of the values of several columns.
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace tpuest::ops {
 namespace {
 
-// The value as the op takes it: a matrix of strings or int64.
+// Converts a value to the form that the op takes: a matrix of strings or int64.
 Value AsColumns(Value x) {
   if (x.shape().known_rank() && x.shape().rank() == 1) x = ExpandDims(x, 1);
   return x.dtype() == DType::kString || x.dtype() == DType::kInt64 ? x : Cast(x, DType::kInt64);
@@ -64,7 +64,7 @@ Value SparseCrossHashed(std::vector<Value> dense, int64_t num_buckets, uint64_t 
 
 namespace {
 
-// The number of crosses must fit int32, as sizes of shapes do.
+// The number of crosses must fit int32, as dimensions do.
 void CheckCount(const ShapeContext& context, int64_t batch, const std::vector<int64_t>& widths) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   double crosses = batch == kUnknownDim ? 1 : static_cast<double>(batch);
@@ -104,7 +104,7 @@ int64_t SparseBatch(const Node& node, const std::vector<int64_t>& shape) {
   return shape[0];
 }
 
-// The crosses of all rows, where the indices of each sparse input are constants.
+// The number of crosses of all rows, if the indices of each sparse input are constants.
 int64_t CountSparseCrosses(const ShapeContext& context, int64_t batch,
                            const std::vector<int64_t>& widths) {
   const auto sparse = static_cast<int>(context.node().Attr<int64_t>("N"));
@@ -131,8 +131,8 @@ int64_t CountSparseCrosses(const ShapeContext& context, int64_t batch,
   return all;
 }
 
-// Checks the indices [n, 2], values [n] and shape [2] of each sparse input. Returns the rows of the
-// batch, kUnknownDim where no input's values say it.
+// Checks the indices [n, 2], values [n] and shape [2] of each sparse input. Returns the number of
+// rows, or kUnknownDim if no input's values give it.
 int64_t CheckSparse(const ShapeContext& context) {
   const Node& node = context.node();
   const auto sparse = static_cast<int>(node.Attr<int64_t>("N"));
@@ -206,8 +206,8 @@ void SparseCrossShape(ShapeContext& context) {
   }
   if (counts_sparse) crosses = CountSparseCrosses(context, batch, widths);
   context.Output(0, {crosses, 2});
-  // Crosses of lists are as many as the data say, and no rows of the batch: what reads them is not
-  // for the device until they are shaped to rows.
+  // The number of crosses of lists depends on the data, and they are not rows of the batch: their
+  // readers run on the host until the crosses are reshaped to rows.
   const bool rows = std::all_of(widths.begin(), widths.end(), [](int64_t w) { return w == 1; });
   context.Output(1, crosses == kUnknownDim && !(rows && !has_sparse) ? Shape::UnknownRank()
                                                                      : Shape({crosses}));
@@ -219,14 +219,14 @@ void SparseCrossShape(ShapeContext& context) {
       .At(node.origin());
 }
 
-// One input, and what its values are hashed to. A sparse one has its values of a row side by side.
+// An input and the hashes of its values. A sparse input stores the values of a row side by side.
 class Column {
  public:
   Column(PlanContext& context, int i)
       : values_(context.Input(i)),
         width_(context.InputShape(i).dim(1)),
         strings_(context.InputDType(i) == DType::kString) {}
-  // Sparse input i of these rows. Its indices are constants.
+  // Sparse input i, with this number of rows. Its indices are constants.
   Column(PlanContext& context, int i, int sparse, int64_t rows)
       : values_(context.Input(sparse + i)),
         strings_(context.InputDType(sparse + i) == DType::kString) {
@@ -239,7 +239,7 @@ class Column {
     for (const int64_t count : counts) begins_.push_back(begins_.back() + count);
   }
 
-  // Values of a dense input's rows.
+  // Values per row of a dense input.
   [[nodiscard]] int64_t width() const { return width_; }
   [[nodiscard]] int64_t CountAt(int64_t row) const {
     const auto at = static_cast<size_t>(row);
@@ -257,7 +257,8 @@ class Column {
   Buffer values_;
   int64_t width_ = 0;
   bool strings_;
-  std::vector<int64_t> begins_;  // of a sparse input: the first value of each row, and of none
+  std::vector<int64_t>
+      begins_;  // of a sparse input: the first value of each row, then the number of values
 };
 
 class Crosser {
@@ -291,7 +292,7 @@ class Crosser {
       task.At<int64_t>(shape_)[0] = batch_;
       task.At<int64_t>(shape_)[1] = each_;
     }
-    std::vector<uint64_t> hashes;  // of the row's values, column by column
+    std::vector<uint64_t> hashes;  // hashes of the row's values, column by column
     int64_t* out = task.At<int64_t>(values_);
     for (int64_t row = 0; row < batch_; ++row) {
       hashes.clear();
@@ -301,7 +302,7 @@ class Crosser {
   }
 
  private:
-  // The number of crosses must fit int32, as sizes of shapes do.
+  // The number of crosses must fit int32, as dimensions do.
   void CountCrosses(const Node& node) {
     constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
     const bool empty = batch_ == 0 || std::any_of(columns_.begin(), columns_.end(),
@@ -325,7 +326,7 @@ class Crosser {
     return crosses;
   }
 
-  // The most crosses that a row has, where rows differ: the width of the sparse result.
+  // Finds the most crosses in any row, which is the width of the sparse result.
   void CountMost() {
     each_ = 0;
     for (int64_t row = 0; row < batch_; ++row) each_ = std::max(each_, CrossesAt(row));
@@ -341,7 +342,7 @@ class Crosser {
     }
   }
 
-  // Writes all crosses of a row that begin with `hash` and end with columns from `at` on.
+  // Writes all crosses of a row that combine `hash` with the columns from `at` on.
   void Cross(int64_t row, uint64_t hash, size_t at, const uint64_t* hashes, int64_t*& out) const {
     if (at == columns_.size()) {
       *out++ = static_cast<int64_t>(hash % modulus_);
@@ -356,10 +357,10 @@ class Crosser {
   std::vector<Column> columns_;
   int64_t batch_ = 0;
   bool is_dense_ = true;
-  int64_t each_ = 1;  // crosses of a row, the most where there are sparse inputs
+  int64_t each_ = 1;  // crosses per row; the maximum if there are sparse inputs
   uint64_t modulus_ = 1;
   uint64_t key_ = 0;
-  Buffer indices_;  // id -1: nobody reads them
+  Buffer indices_;  // id -1 if no op reads them
   Buffer values_;
   Buffer shape_;
 };

@@ -1,4 +1,5 @@
-// Ops on sparse tensors, which are three: indices int64 [n, rank], values [n], shape int64 [rank].
+// Ops on sparse tensors. A sparse tensor consists of three: indices int64 [n, rank], values [n],
+// shape int64 [rank].
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +20,7 @@ int64_t LengthOfVector(const Shape& shape) {
   return shape.known_rank() && shape.rank() == 1 ? shape.dim(0) : kUnknownDim;
 }
 
-// Checks the three inputs of a sparse tensor, and returns its rank, kUnknownDim where no shape says
+// Checks the three inputs of a sparse tensor and returns its rank, or kUnknownDim if no shape gives
 // it.
 int64_t SparseRank(const ShapeContext& context, int indices, int shape) {
   NeedRank(context, context.Input(indices), 2, "indices");
@@ -34,7 +35,7 @@ int64_t SparseRank(const ShapeContext& context, int indices, int shape) {
   return sizes == kUnknownDim ? columns : sizes;
 }
 
-// Row-major strides of sizes that come with the data.
+// Row-major strides of sizes that are part of the data.
 class CheckedSizes {
  public:
   CheckedSizes(const Node& node, std::vector<int64_t> sizes)
@@ -76,7 +77,7 @@ class CheckedSizes {
   int64_t elements_ = 1;
 };
 
-// The sizes that `wanted` stands for, which may leave one to be worked out by -1.
+// The sizes in `wanted`; one of them may be -1 and is inferred.
 CheckedSizes ReshapedSizes(const Node& node, const CheckedSizes& from,
                            std::vector<int64_t> wanted) {
   const auto open = std::find(wanted.begin(), wanted.end(), -1);
@@ -130,10 +131,10 @@ void PlanSparseReshape(PlanContext& context) {
   });
 }
 
-// The positions of a sparse tensor's entries once each row has one.
+// The positions of a sparse tensor's entries after each empty row has received one.
 struct FilledEntries {
-  std::vector<int64_t> begins;  // the first place of each row, and the number of all
-  std::vector<char> is_empty;   // by row
+  std::vector<int64_t> begins;  // the first entry of each row, then the number of all entries
+  std::vector<char> is_empty;   // per row
 };
 
 FilledEntries FillRowsOf(const Node& node, const int64_t* indices, int64_t count, int64_t rank,
@@ -229,7 +230,7 @@ Value ElementNumbers(Value vector) {
   return Range(graph.Scalar<int64_t>(0), Size(vector, DType::kInt64), graph.Scalar<int64_t>(1));
 }
 
-// Each value gets the gradient of the place where it went, the default that of all other places.
+// Each value gets the gradient at its new position; the default gets that of all other positions.
 void FillEmptyRowsGrad(GradContext& c) {
   const Value dy = c.Dy(1);
   if (!dy.valid()) return;
@@ -246,7 +247,8 @@ struct SparsePart {
   std::vector<int64_t> start;
   std::vector<int64_t> size;
 
-  // False for an index outside; otherwise `inside`, if it is given, is the index in the part.
+  // Returns false for an index outside; otherwise writes the index within the part to `inside`,
+  // unless it is null.
   bool Holds(const int64_t* index, int64_t* inside) const {
     for (size_t axis = 0; axis < size.size(); ++axis) {
       const bool holds = index[axis] >= start[axis] && index[axis] - start[axis] < size[axis];
@@ -333,8 +335,8 @@ void PlanSparseSlice(PlanContext& context) {
   });
 }
 
-// For ops that select values unchanged: the gradient goes back to the selected values, whose
-// numbers the same op finds among the numbers of all values.
+// For ops that select values unchanged: the gradient goes to the selected values, which the same op
+// finds when it is applied to the positions of all values.
 void TakenValuesGrad(GradContext& c) {
   const Value dy = c.Dy(1);
   if (!dy.valid() || !c.Wants(1)) return;
@@ -352,7 +354,7 @@ void SparseReorderShape(ShapeContext& context) {
   context.Output(1, Shape({count}));
 }
 
-// Row-major order of the indices; equal ones stay as they come.
+// Sorts the indices in row-major order; the sort is stable.
 void PlanSparseReorder(PlanContext& context) {
   const int64_t count = context.InputShape(0).dim(0);
   const int64_t rank = context.InputShape(0).dim(1);

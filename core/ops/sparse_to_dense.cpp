@@ -1,4 +1,4 @@
-// Values at given places of a tensor that is the same everywhere else.
+// Writes values at given positions of a tensor that has a default everywhere else.
 
 #include <algorithm>
 
@@ -22,7 +22,8 @@ void SparseToDenseShape(ShapeContext& context) {
   context.Output(0, SizesFromInput(context, 1));
 }
 
-// The places where the values go: indices are [n, rank], [n] for a vector, or one number.
+// Writes values at the positions in `indices`, which are [n, rank], [n] for a vector, or one
+// number.
 class Scatter {
  public:
   explicit Scatter(PlanContext& context)
@@ -88,7 +89,7 @@ class Scatter {
   Shape shape_;
   std::vector<int64_t> strides_;
   bool wide_;
-  bool checked_;  // indices rise
+  bool checked_;  // indices ascend
   bool one_value_;
   int64_t count_ = 0;
   Buffer indices_;

@@ -23,7 +23,7 @@
 namespace tpuest::ops {
 namespace {
 
-// The VarHandleOp at the end of Identities.
+// Finds the VarHandleOp at the end of a chain of Identity ops.
 const Node& VariableNode(Value handle) {
   handle = BehindIdentities(handle);
   if (handle.node->type() != "VarHandleOp") {
@@ -161,15 +161,15 @@ void ResourceGatherShape(ShapeContext& context) {
   context.Output(0, Shape(dims));
 }
 
-// The value that `x` is under another shape.
+// Returns x without the ops that only change its shape.
 Value WithoutReshapes(Value x) {
   while (x.node->type() == "Reshape" || x.node->type() == "ExpandDims") x = x.node->input(0);
   return x;
 }
 
-// A lookup of Maximum(SelectV2(present, ids, others), 0) whose rows nothing but SelectV2(present,
-// rows, 0) reads: what is not present adds zeros to the rows `others` of the gradient, where -1 is
-// no row.
+// Finds the indices for the gradient. If the lookup reads Maximum(SelectV2(present, ids, x), 0),
+// and its rows are only read by SelectV2(present, rows, 0), then absent rows add zeros to the
+// gradient. So the gradient uses the indices before Maximum, in which -1 means no row.
 Value RowsOfGradient(const GradContext& c) {
   const Value indices = c.input(1);
   const Node& dy = *c.Dy().node;
@@ -196,7 +196,7 @@ Rows ResourceGatherRows(RowContext& context) {
   return context.IsCut(1) ? Rows::kEach : Rows::kWhole;
 }
 
-// Reads indices of either width, checked against the variable's rows.
+// Reads int32 or int64 indices and checks them against the variable's rows.
 class Indices {
  public:
   Indices(PlanContext& context, int input)
@@ -214,7 +214,7 @@ class Indices {
     if (at < 0 || at >= rows_) return;
     PrefetchRow(table + static_cast<size_t>(at) * bytes, static_cast<int64_t>(bytes));
   }
-  // Error kData if it is not lowest .. rows - 1.
+  // Throws Error kData unless the index is in lowest .. rows - 1.
   [[nodiscard]] int64_t At(const Task& task, int64_t i, int64_t lowest) const {
     const int64_t at = Index(task, i);
     if (at < lowest || at >= rows_) [[unlikely]] {
@@ -245,7 +245,7 @@ int64_t RowElements(const PlanContext& context) {
 
 constexpr int64_t kRowsAtOnce = 256;
 
-// Reads rows of what is kept by rows, beside which another variable of the table may be written.
+// Reads rows of a variable in row storage, while other variables of the same table may be written.
 void PlanGatherOfTable(PlanContext& context, const Indices& indices, const RowColumn& rows) {
   const Buffer to = context.Output(0);
   const int64_t width = rows.table->width();
@@ -277,7 +277,7 @@ void PlanResourceGather(PlanContext& context) {
   const Buffer from = context.VariableInput(0);
   const Buffer to = context.Output(0);
   if (bytes == sizeof(uint32_t)) {
-    // One number a row: a linear model's column.
+    // One number per row: a linear model's column.
     return context.Run([=](const Task& task) {
       const uint32_t* const table = task.At<uint32_t>(from);
       uint32_t* const rows = task.At<uint32_t>(to);
@@ -339,7 +339,7 @@ bool Admits(const RowWatch* watch, int64_t row) {
   return true;
 }
 
-// Updates of several variables of a table may run beside each other.
+// Updates of several variables of a table may run concurrently.
 void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowColumn& rows) {
   const Buffer updates = context.Input(2);
   const RowWatch* const watch = context.WatchInput(0);
@@ -348,7 +348,7 @@ void PlanUpdateOfTable(PlanContext& context, const Indices& indices, const RowCo
     RowTable* const table = rows->table.get();
     const std::lock_guard lock(table->mutex());
     const auto* from = task.At<const float>(updates);
-    constexpr int64_t kAhead = 8;  // rows
+    constexpr int64_t kAhead = 8;  // rows to prefetch ahead
     for (int64_t i = 0; i < indices.count(); ++i, from += width) {
       const int64_t next = i + kAhead < indices.count() ? indices.At(task, i + kAhead, -1) : -1;
       if (next >= 0) table->Prefetch(next);
@@ -384,7 +384,8 @@ constexpr std::string_view kScatter =
     "resource: resource, indices: Tindices, updates: dtype ->; "
     "dtype: bfloat16|float|double|int32|int64; Tindices: int32|int64";
 
-// The value that a read sees: the one that the step found, unless it waits for something.
+// The value that a read returns: the one at the start of the step, unless the read waits for a
+// node.
 HloValue ValueRead(LowerContext& c) {
   return c.node().control_inputs().empty() ? c.VariableAtStart(0) : c.Variable(0);
 }
@@ -399,7 +400,7 @@ void LowerIsInitialized(LowerContext& c) {
   c.Output(0, c.hlo().Full(DType::kBool, c.OutputShape(0), 1));
 }
 
-// Numbers of rows, counted from the first one of this replica's part of the variable.
+// Row numbers relative to the first row of this replica's part of the variable.
 HloValue InOwnPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows) {
   const HloValue replica = hlo.Op("replica_id", {}, "", "", DType::kUint32, Shape());
   const HloValue first =
@@ -420,8 +421,8 @@ HloValue RowsOfPart(HloBuilder& hlo, const HloValue& part, const HloValue& rows,
                     hlo.FullLike(found, otherwise));
 }
 
-// Every replica gets the row numbers of all, looks among its rows, and receives the sum of what was
-// found for its own numbers: one replica has the row, all others zeros.
+// Every replica gets the row numbers of all replicas, finds the rows that it has, and receives the
+// sum for its own numbers: one replica contributes the row and the others zeros.
 HloValue GatherFromParts(LowerContext& c, const HloValue& part) {
   HloBuilder& hlo = c.hlo();
   const auto last = static_cast<double>(VariableShape(c.node().input(0)).dim(0) - 1);
@@ -432,14 +433,14 @@ HloValue GatherFromParts(LowerContext& c, const HloValue& part) {
   return hlo.Reshape(hlo.ReduceScatterSum(found, c.replicas()), c.OutputShape(0));
 }
 
-// An index that is outside takes the row at that end.
+// An index out of range takes the nearest row.
 void LowerResourceGather(LowerContext& c) {
   const HloValue rows = ValueRead(c);
   c.Output(0, c.HasPart(0) ? GatherFromParts(c, rows) : c.hlo().GatherRows(rows, c.Input(1)));
 }
 
-// Indices out of range mean no row. All replicas write the same values, and the owner of a part
-// writes only its rows.
+// Indices out of range mean no row. All replicas write the same values; each writes only the rows
+// of its part.
 void Scatter(LowerContext& c, std::string_view op, const HloValue& updates) {
   const HloValue now = c.Variable(0);
   const HloValue rows = c.HasPart(0) ? InOwnPart(c.hlo(), now, c.Input(1)) : c.Input(1);

@@ -27,7 +27,7 @@ Node* ResourceScatterSub(Value handle, Value indices, Value updates, std::string
 // variable[indices[i]] = updates[i]; index -1 means no row, and no other index may occur twice.
 Node* ResourceScatterUpdate(Value handle, Value indices, Value updates, std::string_view name = "");
 
-// The dtype and shape of the variable behind a handle.
+// The dtype and shape of a handle's variable.
 [[nodiscard]] DType VariableDType(Value handle);
 [[nodiscard]] const Shape& VariableShape(Value handle);
 

@@ -54,7 +54,8 @@ void AsStringShape(ShapeContext& context) {
   FirstInputShape(context);
 }
 
-// The formats of printf that a fill selects. Constants: nothing of a graph becomes part of one.
+// The printf formats for each fill. They are constants, so that no string of a graph becomes part
+// of a format.
 struct PrintFormats {
   char fill;  // 0: none
   const char* whole;
@@ -71,7 +72,7 @@ constexpr PrintFormats kPrintFormats[] = {
     {'#', "%#*" PRId64, "%#*.*f", "%#*.*e", "%#*.*g"},
 };
 
-// Prints numbers as the attributes of an AsString ask for.
+// Prints numbers as the attributes of AsString request.
 class Printer {
  public:
   explicit Printer(const Node& node)
@@ -79,7 +80,7 @@ class Printer {
         precision_(static_cast<int>(std::max<int64_t>(node.Attr<int64_t>("precision"), -1))) {
     const char fill = *node.Attr<std::string>("fill").c_str();
     const DType dtype = node.input(0).dtype();
-    // TensorFlow prints unsigned numbers by %u, which writes no sign and no space for one.
+    // TensorFlow prints unsigned numbers by %u, which ignores the flags for a sign or a space.
     const bool is_unsigned = dtype == DType::kUint8 || dtype == DType::kUint16;
     const char used = is_unsigned && (fill == '+' || fill == ' ') ? '\0' : fill;
     const auto* const formats = std::find_if(std::begin(kPrintFormats), std::end(kPrintFormats),
@@ -91,7 +92,7 @@ class Printer {
     if (node.Attr<bool>("scientific")) real_ = formats->scientific;
   }
 
-  // A negative precision means none.
+  // A negative precision means the default precision.
   [[nodiscard]] std::string operator()(double value) const {
     return Printed([&](char* to, size_t size) {
       return std::snprintf(to, size, real_, width_, precision_, value);
@@ -176,7 +177,7 @@ void PlanHash(PlanContext& context) {
   });
 }
 
-// SipHash-2-4, by Jean-Philippe Aumasson and Daniel J. Bernstein, under a key of two words.
+// SipHash-2-4, by Jean-Philippe Aumasson and Daniel J. Bernstein, with a key of two words.
 class SipHash {
  public:
   SipHash(uint64_t key0, uint64_t key1)
@@ -185,7 +186,7 @@ class SipHash {
 
   uint64_t Of(std::string_view text) {
     constexpr size_t kWord = sizeof(uint64_t);
-    // The last word ends with the lowest byte of the text's length.
+    // The highest byte of the last word is the lowest byte of the text's length.
     uint64_t last = static_cast<uint64_t>(text.size()) << 56U;
     for (; text.size() >= kWord; text.remove_prefix(kWord)) Word(Bytes(text.substr(0, kWord)));
     last |= Bytes(text);

@@ -56,7 +56,7 @@ Value StringToNumber(Value x, DType out_type, std::string_view name) {
 
 namespace {
 
-// A byte that begins a character of UTF-8.
+// True for the first byte of a UTF-8 character.
 bool Begins(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }
 
 bool InCharacters(const Node& node) { return node.Attr<std::string>("unit") == "UTF8_CHAR"; }
@@ -79,7 +79,7 @@ void PlanLength(PlanContext& context) {
   });
 }
 
-// ---- letters and spaces -------------------------------------------------------------------------
+// ---- case and spaces ----------------------------------------------------------------------------
 
 std::string Lowered(std::string_view text) {
   std::string lowered(text);
@@ -140,7 +140,8 @@ void SubstrShape(ShapeContext& context) {
   context.Output(0, x);
 }
 
-// The byte where a position is, counted from the end below 0; nullopt: outside of the text.
+// The byte offset of a position; a negative position counts from the end. nullopt if it is outside
+// the text.
 std::optional<size_t> ByteOf(std::string_view text, int64_t position, bool characters) {
   const int64_t length = LengthOf(text, characters);
   if (position < -length || position > length) return std::nullopt;
@@ -153,7 +154,7 @@ std::optional<size_t> ByteOf(std::string_view text, int64_t position, bool chara
   return byte;
 }
 
-// `length` units from a byte on; all that follow if it is below 0.
+// `length` units from a byte on; all remaining units if it is negative.
 std::string_view PartFrom(std::string_view text, size_t byte, int64_t length, bool characters) {
   const std::string_view rest = text.substr(byte);
   if (length < 0) return characters ? std::string_view() : rest;
@@ -193,7 +194,7 @@ void PlanSubstr(PlanContext& context) {
   });
 }
 
-// ---- joined -------------------------------------------------------------------------------------
+// ---- joining ------------------------------------------------------------------------------------
 
 void StringJoinShape(ShapeContext& context) {
   Shape joined = {};
@@ -271,7 +272,7 @@ std::optional<T> RealOf(std::string_view text) {
     const char* const end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, number);
     if (read.ptr != end || read.ec == std::errc::invalid_argument) return std::nullopt;
-    // Too large or too small, which from_chars does not tell apart.
+    // The number is too large or too small, which from_chars does not distinguish.
     if (read.ec != std::errc()) number = static_cast<T>(std::strtod(word.c_str(), nullptr));
     value = number;
   }
@@ -279,7 +280,7 @@ std::optional<T> RealOf(std::string_view text) {
   return value;
 }
 
-// A whole number: spaces around it, a minus, digits.
+// Parses an integer: spaces around it, a minus sign, digits.
 template <class T>
 std::optional<T> WholeOf(std::string_view text) {
   text = WithoutSpaces(text);

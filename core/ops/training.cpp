@@ -88,7 +88,7 @@ void PlanGradientDescentOf(PlanContext& context) {
   });
 }
 
-// kApply is ApplyMomentum or ApplyKerasMomentum, of all of a variable or of its rows.
+// kApply is ApplyMomentum or ApplyKerasMomentum, on a whole variable or on its rows.
 template <class T, auto kApply>
 void PlanMomentumOf(PlanContext& context) {
   const UpdateInputs in(context);
@@ -127,7 +127,7 @@ void PlanAdamOf(PlanContext& context) {
   });
 }
 
-// The scalars of both RMSProps.
+// The scalars of both RMSProp ops.
 struct RMSPropBuffers {
   explicit RMSPropBuffers(const UpdateInputs& in)
       : lr(in.Read("lr")),

@@ -37,7 +37,7 @@ struct AdagradInputs {
 Node* ResourceApplyAdagrad(const AdagradInputs& inputs, std::string_view name = "");
 Node* ResourceApplyAdagradV2(const AdagradInputs& inputs, std::string_view name = "");
 // ms += (1 - rho)(grad^2 - ms); mom = momentum mom + lr grad / sqrt(ms + epsilon); var -= mom.
-// Centered: mg += (1 - rho)(grad - mg), and the root is of ms - mg^2 + epsilon
+// Centered: mg += (1 - rho)(grad - mg), and ms - mg^2 replaces ms under the root
 struct RMSPropInputs {
   Value var, ms, mom, lr, rho, momentum, epsilon, grad;
   Value mg;  // centered only

@@ -6,8 +6,8 @@
 namespace tpuest::ops {
 namespace {
 
-// An update's reads and writes, by the names of the op's inputs. With `indices` a slot is its rows,
-// in the gradient's order; index -1 is no row.
+// The reads and writes of an update, by the names of the op's inputs. With `indices`, a slot means
+// its rows in the gradient's order; index -1 means no row.
 class HloUpdate {
  public:
   explicit HloUpdate(LowerContext& c) : c_(c) {}
@@ -33,12 +33,12 @@ class HloUpdate {
   LowerContext& c_;
 };
 
-// A moving average: old + (value - old) share.
+// A moving average: old + (value - old) * share.
 HloTerm Toward(const HloTerm& old, const HloTerm& value, const HloTerm& share) {
   return old + (value - old) * share;
 }
 
-// RMSProp's step, given the mean square about which it divides.
+// RMSProp's update with the mean square under its root.
 void MoveByRMSProp(const HloUpdate& u, const HloTerm& mean_square) {
   const HloTerm scaled = u.Read("grad") * u.Read("lr") / SqrtOf(mean_square + u.Read("epsilon"));
   const HloTerm mom = u.Slot("mom") * u.Read("momentum") + scaled;
@@ -120,7 +120,7 @@ void LowerAdagrad(LowerContext& c) {
   u.Assign("accum", accum);
 }
 
-// The slot holds linear, or linear times lr; `unit` is what a gradient counts in it.
+// The slot holds linear, or linear times lr; `unit` is the factor of a gradient in it.
 void LowerFtrl(LowerContext& c) {
   const HloUpdate u(c);
   const HloTerm grad = u.Read("grad");

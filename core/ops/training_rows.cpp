@@ -1,4 +1,4 @@
-// Adagrad and Ftrl, on whole variables and on some of their rows.
+// Adagrad and Ftrl, on whole variables and on single rows.
 
 #include "core/graph/flops.h"
 #include "core/kernels/isa/optimizer.h"

@@ -37,7 +37,7 @@ void UniqueShape(ShapeContext& context) {
   context.Output(1, context.Input(0));
 }
 
-// y is as long as x: how many distinct numbers there are is known only when they are there.
+// y is as long as x, because the number of distinct numbers is known only at run time.
 void PaddedShape(ShapeContext& context) {
   NeedRank(context, context.Input(0), 1, "x");
   context.Output(0, context.Input(0));
@@ -57,7 +57,7 @@ void PlanUniqueOf(PlanContext& context) {
   const Buffer y = context.Output(0);
   const Buffer idx = context.Output(1);
   const Buffer table = context.Scratch(UniqueTableBytes(n));
-  // For a constant, whose distinct numbers are counted, y has only these.
+  // If x is a constant, its distinct numbers are counted, and y contains only these.
   const int64_t distinct = context.OutputShape(0).dim(0);
   const bool is_padded = distinct == n;
   const Buffer padded = is_padded ? Buffer() : context.Scratch(static_cast<size_t>(n) * sizeof(T));
@@ -79,8 +79,8 @@ void PlanUnique(PlanContext& context) {
   PlanUniqueBy<int32_t>(context);
 }
 
-// Equal numbers of x [n] stand together when it is sorted, the first of them in front. Result [n]:
-// the place in x where x[i] stands first.
+// Sorting x [n] puts equal numbers next to each other, the first occurrence before the others.
+// Returns [n]: the position of the first occurrence of each x[i].
 HloTerm FirstPlaces(HloBuilder& hlo, const HloValue& x) {
   const int64_t n = x.dim(0);
   const HloValue places = hlo.Iota(DType::kInt32, x.shape, 0);
@@ -90,7 +90,7 @@ HloTerm FirstPlaces(HloBuilder& hlo, const HloValue& x) {
   const HloValue begins = hlo.Pad(Differs(now, before).value(), 1, {1}, {0}, {0});
   const HloTerm begin = Where(HloTerm(hlo, begins), HloTerm(hlo, places), 0);
   const HloValue first = hlo.GatherRows(sorted[1], Scan(hlo, "maximum", begin.value(), 0));
-  // Back to the order of x.
+  // Restores the order of x.
   return {hlo, hlo.Sort({sorted[1], first}, 0, "LT")[1]};
 }
 
@@ -120,7 +120,7 @@ const OpDef kUniqueOps[] = {
 
 }  // namespace
 
-// The first occurrences, in their order, are numbered from 0.
+// Numbers the first occurrences from 0, in their order.
 HloUnique UniqueNumbers(HloBuilder& hlo, const HloValue& x) {
   if (x.dim(0) == 0) return {x, hlo.Convert(x, DType::kInt32)};
   const HloTerm first = FirstPlaces(hlo, x);

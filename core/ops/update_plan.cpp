@@ -27,7 +27,7 @@ void CheckSlot(const ShapeContext& context, int input) {
   }
 }
 
-// The shape of the gradient's rows: as many as indices, each a row of the variable.
+// The shape of the gradient of rows: one row of the variable per index.
 Shape RowsShape(const ShapeContext& context, int indices) {
   std::vector<int64_t> dims = VariableShape(context.node().input(0)).dims();
   const Shape& shape = context.Input(indices);

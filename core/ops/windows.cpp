@@ -10,7 +10,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-// TensorFlow's numbers here have 31 bits; sums and products of two are then counted.
+// TensorFlow limits these numbers to 31 bits, so sums and products of two do not overflow int64.
 constexpr int64_t kMostStep = INT32_MAX;
 bool IsStep(int64_t value) { return value >= 1 && value <= kMostStep; }
 

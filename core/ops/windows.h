@@ -33,7 +33,7 @@ struct Windows {
 // says so.
 void NoSecondGradient(GradContext& context);
 
-// Returns the shape of x as a value: a constant if it is known, otherwise its ShapeOf.
+// Returns the shape of x as a value: a constant if the shape is static, otherwise its ShapeOf.
 [[nodiscard]] Value SizesOf(Value x);
 
 }  // namespace tpuest::ops
