@@ -1,5 +1,5 @@
 #pragma once
-// A check that the options of sources and stages have in common.
+// A check that the options of sources and stages share.
 
 #include <fmt/format.h>
 

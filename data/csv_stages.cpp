@@ -11,7 +11,7 @@
 namespace tpuest::data {
 namespace {
 
-// TensorFlow's window.
+// TensorFlow's default buffer size.
 constexpr int64_t kShuffleBufferSize = 10000;
 
 [[noreturn]] void Refuse(const std::string& key, std::string message, std::string hint) {
@@ -38,7 +38,7 @@ std::optional<int64_t> TakeRepeat(CsvSource& csv, const std::string& key) {
   return std::exchange(csv.num_epochs, std::nullopt);
 }
 
-// In front of the stages of an order of one's own.
+// Inserts a stage before the job's own stages.
 template <class Stage>
 void TakeAsStages(CsvSource& csv, const std::string& key, std::vector<Stage>& stages) {
   if (csv.batch_size) {
@@ -65,7 +65,7 @@ void TakeOfDatasets(std::vector<DatasetOptions>& datasets, const std::string& ke
   }
 }
 
-// Rows that are zipped have one order, which is the input_fn's.
+// Zipped rows have one order, which the input_fn determines.
 void RefuseOfZipped(const ZipSource& zip, const std::string& key) {
   for (size_t i = 0; i < zip.datasets.size(); ++i) {
     const auto* const csv = std::get_if<CsvSource>(&zip.datasets[i]);

@@ -1,6 +1,6 @@
 #pragma once
-// A sequence of random numbers: each is a pure function of the key and of how many were taken
-// before. An additional draw changes all later ones, and so every run that uses them.
+// A sequence of random numbers. Each is a pure function of the key and of the number of earlier
+// draws, so an additional draw changes all later numbers, and every run that uses them.
 
 #include <array>
 #include <cstddef>
@@ -26,7 +26,7 @@ class Draws {
   float Uniform() { return UniformFloat(Word()); }
   // Uniform in [low, high).
   float Between(float low, float high) { return low + (high - low) * Uniform(); }
-  // Around 0, at most `reach` away; values near 0 are more likely.
+  // A number around 0, at most `reach` away; numbers near 0 are more likely.
   float Around(float reach) {
     const float a = Uniform();
     const float b = Uniform();

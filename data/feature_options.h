@@ -1,5 +1,5 @@
 #pragma once
-// Features of records, as tf.io.parse_example has them. See core/base/visit.h.
+// The features of records, as in tf.io.parse_example. See core/base/visit.h.
 
 #include <cstdint>
 #include <map>
@@ -31,8 +31,8 @@ struct FixedLenFeature {
   }
 };
 
-// tf.io.VarLenFeature. In a batch [batch, K], K the longest list rounded up to a power of two;
-// shorter ones are filled with -1 (whole numbers), NaN (floats) or "".
+// tf.io.VarLenFeature. A batch is [batch, K], where K is the longest list rounded up to a power of
+// two; shorter lists are padded with -1 (integers), NaN (floats) or "".
 struct VarLenFeature {
   static constexpr std::string_view kType = "VarLenFeature";
   static constexpr std::string_view kSummary = "any number of values";
@@ -45,7 +45,8 @@ struct VarLenFeature {
   }
 };
 
-// tf.io.FixedLenSequenceFeature: [batch, K, shape...], K that of the batch's longest list.
+// tf.io.FixedLenSequenceFeature: [batch, K, shape...], where K is the length of the batch's longest
+// list.
 struct FixedLenSequenceFeature {
   static constexpr std::string_view kType = "FixedLenSequenceFeature";
   static constexpr std::string_view kSummary = "any number of steps of one shape";
@@ -66,7 +67,7 @@ struct FixedLenSequenceFeature {
   }
 };
 
-// tf.io.SparseFeature, as tf.sparse.to_dense makes it dense: [batch, size].
+// tf.io.SparseFeature, made dense as by tf.sparse.to_dense: [batch, size].
 struct SparseFeature {
   static constexpr std::string_view kType = "SparseFeature";
   static constexpr std::string_view kSummary = "values whose indices are in other features";
@@ -88,7 +89,7 @@ struct SparseFeature {
   }
 };
 
-// tf.io.RaggedFeature without partitions: lists of any length, as those of VarLenFeature.
+// tf.io.RaggedFeature without partitions: lists of any length, like those of VarLenFeature.
 struct RaggedFeature {
   static constexpr std::string_view kType = "RaggedFeature";
   static constexpr std::string_view kSummary = "rows of different lengths";
@@ -107,7 +108,8 @@ struct RaggedFeature {
 using FeatureOptions = std::variant<FixedLenFeature, VarLenFeature, FixedLenSequenceFeature,
                                     SparseFeature, RaggedFeature>;
 
-// tf.io.parse_sequence_example: features of a SequenceExample, and lists of features.
+// tf.io.parse_sequence_example: the context's features of a SequenceExample, and its lists of
+// features.
 struct SequenceExampleOptions {
   std::map<std::string, FeatureOptions> context_features;
   std::map<std::string, std::variant<FixedLenSequenceFeature>> sequence_features;

@@ -1,5 +1,5 @@
 #pragma once
-// The job's tpuest.fold: which part of k-fold cross-validation a run trains on and evaluates on.
+// The job's tpuest.fold: the part of k-fold cross-validation that a run trains and evaluates on.
 
 #include <cstdint>
 
@@ -21,11 +21,11 @@ struct FoldOptions {
   }
 };
 
-// The part of its records that an input uses. Fold `index` (from 1) of `count` holds every record i
-// with i mod count == index - 1.
+// The part of its records that an input uses. Fold `index` (from 1) of `count` contains every
+// record i with i mod count == index - 1.
 struct FoldPart {
   FoldOptions fold;
-  bool held_out = false;  // true: the fold, false: all but the fold
+  bool held_out = false;  // true: only the fold; false: all records but the fold
 };
 
 }  // namespace tpuest::data

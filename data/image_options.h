@@ -1,5 +1,5 @@
 #pragma once
-// The options of map ops on images, named as TensorFlow's functions (tf.io, tf.image). See
+// The options of map ops on images, named after TensorFlow's functions (tf.io, tf.image). See
 // core/base/visit.h.
 
 #include <array>
@@ -16,8 +16,8 @@ namespace tpuest::data {
 
 struct ImageMap : MapColumns {};
 
-// Ops that draw random numbers, as functions of the run's seed, the op's name or its own seed,
-// epoch, record and draw: see data/images/record_key.h.
+// Ops that draw random numbers, which are functions of the run's seed, the op's name or its own
+// seed, the epoch, the record and the draw: see data/images/record_key.h.
 struct RandomImageMap : ImageMap {
   std::optional<uint64_t> seed;
 
@@ -30,8 +30,7 @@ struct RandomImageMap : ImageMap {
   }
 };
 
-// ---- decoding: a column of one string an example
-// -------------------------------------------------
+// ---- decoding: a column of one string per example -----------------------------------------------
 
 // tf.io.decode_image(expand_animations=False): uint8 [height, width, channels].
 struct DecodeImageMap : ImageMap {
@@ -49,8 +48,8 @@ struct DecodeImageMap : ImageMap {
   }
 };
 
-// The crop of an image_size^2 image out of one of image_size + crop_padding, as tensorflow/tpu's
-// ResNet evaluates: decode_and_crop_jpeg of the middle.
+// Decodes and crops the middle (decode_and_crop_jpeg) for evaluation, as tensorflow/tpu's ResNet
+// does: image_size of image_size + crop_padding.
 struct DecodeCenterCropMap : ImageMap {
   static constexpr std::string_view kType = "decode_and_center_crop_jpeg";
   static constexpr std::string_view kSummary =
@@ -89,8 +88,9 @@ struct DistortedBox {
   }
 };
 
-// sample_distorted_bounding_box, then decode_and_crop_jpeg: what is cut off is not decoded. Where
-// the crop comes out as the whole image it is decode_and_center_crop_jpeg's, as in tensorflow/tpu.
+// sample_distorted_bounding_box, then decode_and_crop_jpeg, which does not decode the rest of the
+// image. If the crop is the whole image, crops as decode_and_center_crop_jpeg does, as in
+// tensorflow/tpu.
 struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
   static constexpr std::string_view kType = "decode_and_crop_jpeg_random";
   static constexpr std::string_view kSummary =
@@ -121,7 +121,7 @@ struct DecodeRandomCropMap : RandomImageMap, DistortedBox {
 inline constexpr std::string_view kAntialiasHelp =
     "use every pixel when the image becomes smaller; `nearest` and `area` ignore this";
 
-// tf.image.resize: float32, but for nearest, which keeps the type.
+// tf.image.resize: float32, except for nearest, which keeps the type.
 struct ResizeMap : ImageMap {
   static constexpr std::string_view kType = "resize";
   static constexpr std::string_view kSummary = "resizes an image";
@@ -224,7 +224,7 @@ struct ResizeWithPadMap : ImageMap {
 
 // ---- flips and colours --------------------------------------------------------------------------
 
-// tf.image.random_flip_left_right: every second image, mirrored.
+// tf.image.random_flip_left_right: mirrors every image with probability 1/2.
 struct FlipLeftRightMap : RandomImageMap {
   static constexpr std::string_view kType = "random_flip_left_right";
   static constexpr std::string_view kSummary = "mirrors images left to right at random";
@@ -259,7 +259,7 @@ struct StandardizationMap : ImageMap {
   }
 };
 
-// tf.image.random_brightness: + u(-max_delta, max_delta). Whole numbers count as 0 to 1.
+// tf.image.random_brightness: + u(-max_delta, max_delta). Integers stand for 0 to 1.
 struct RandomBrightnessMap : RandomImageMap {
   static constexpr std::string_view kType = "random_brightness";
   static constexpr std::string_view kSummary = "adds a random number";
@@ -290,7 +290,7 @@ struct RandomContrastMap : RandomImageMap {
   }
 };
 
-// tf.image.random_saturation: the saturation, in HSV, times u(lower, upper).
+// tf.image.random_saturation: multiplies the saturation in HSV by u(lower, upper).
 struct RandomSaturationMap : RandomImageMap {
   static constexpr std::string_view kType = "random_saturation";
   static constexpr std::string_view kSummary = "multiplies the saturation by a random factor";
@@ -306,7 +306,7 @@ struct RandomSaturationMap : RandomImageMap {
   }
 };
 
-// tf.image.random_hue: the hue, in HSV, + u(-max_delta, max_delta); 1 is the whole circle.
+// tf.image.random_hue: adds u(-max_delta, max_delta) to the hue in HSV; 1 is the full circle.
 struct RandomHueMap : RandomImageMap {
   static constexpr std::string_view kType = "random_hue";
   static constexpr std::string_view kSummary = "rotates the hue by a random angle";
@@ -320,7 +320,7 @@ struct RandomHueMap : RandomImageMap {
   }
 };
 
-// tf.image.convert_image_dtype: whole numbers to 0..1 and back; floats are only cast.
+// tf.image.convert_image_dtype: scales integers to 0..1 and back; floats are only cast.
 struct ConvertImageDtypeMap : ImageMap {
   static constexpr std::string_view kType = "convert_image_dtype";
   static constexpr std::string_view kSummary = "converts to another type and its range of values";

@@ -9,13 +9,12 @@
 namespace tpuest::data {
 namespace {
 
-// A refusal has no place yet: ParseLiteral adds the key.
+// The error has no key yet: ParseLiteral adds it.
 [[noreturn]] void Refuse(const std::string& message) { throw Error(Code::kUsage, message); }
 
-// Reads YAML's flow form: [..] nested, 'single' and "double" quoted and plain scalars. dims_[axis]
-// is set by the first list of that axis, and every later one must be as long; depth_ is the number
-// of axes, set by the first scalar (or list without items), and every later scalar must lie as
-// deep.
+// Reads YAML's flow form: nested [..], and 'single', "double" quoted and plain scalars. The first
+// list of an axis sets dims_[axis], and every later list must be as long. The first scalar, or
+// empty list, sets depth_, the number of axes, and every later scalar must be as deep.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -24,7 +23,7 @@ class Parser {
     Value(0);
     Blanks();
     if (at_ != text_.size()) Refuse(fmt::format("'{}' follows the value", text_.substr(at_)));
-    // A list without items ends the shape.
+    // An empty list ends the shape.
     dims_.resize(static_cast<size_t>(std::max(depth_, 0)));
     return {Shape(dims_), std::move(scalars_)};
   }
@@ -36,7 +35,7 @@ class Parser {
       List(depth);
       return;
     }
-    // A scalar beside a list: [[1], 2].
+    // A scalar next to a list: [[1], 2].
     if (depth_ >= 0 && depth != depth_) Refuse("lists of different depths in one value");
     depth_ = depth;
     scalars_.push_back(Scalar());
@@ -44,7 +43,7 @@ class Parser {
 
   void List(int depth) {
     const auto axis = static_cast<size_t>(depth);
-    // A list beside a scalar: [1, [2]].
+    // A list next to a scalar: [1, [2]].
     if (depth_ >= 0 && depth >= depth_) Refuse("lists of different depths in one value");
     int64_t items = 0;
     for (Blanks(); !Take(']'); Blanks()) {
@@ -56,7 +55,7 @@ class Parser {
         Refuse(fmt::format("',' or ']' expected at '{}'", text_.substr(at_)));
       }
     }
-    // A list without items counts as one of scalars: [[], []] has shape [2, 0].
+    // An empty list counts as a list of scalars: [[], []] has shape [2, 0].
     if (items == 0) depth_ = std::max(depth_, depth + 1);
     if (dims_.size() <= axis) dims_.resize(axis + 1, kUnknownDim);
     if (dims_[axis] != kUnknownDim && dims_[axis] != items) {
@@ -68,7 +67,7 @@ class Parser {
   Literal::Scalar Scalar() {
     if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'')) return Quoted();
     const size_t begin = at_;
-    // A plain scalar may hold blanks ("two words"), though not at its ends.
+    // A plain scalar may contain blanks ("two words"), but not at its ends.
     while (at_ < text_.size() && text_[at_] != ',' && text_[at_] != ']') ++at_;
     size_t end = at_;
     while (end > begin && IsBlank(text_[end - 1])) --end;
@@ -98,8 +97,8 @@ class Parser {
     Refuse(fmt::format("{} is never closed", quote));
   }
 
-  // Appends what the escape at text_[at_] stands for, and leaves at_ on its last character. YAML's
-  // escapes: \x1b, \u2028 and \U0001f600 are code points.
+  // Appends the character for the escape at text_[at_] and leaves at_ on the escape's last
+  // character. YAML's escapes \x1b, \u2028 and \U0001f600 are code points.
   void Escaped(std::string& text) {
     constexpr std::string_view kShort = "0abtnvfre";
     constexpr std::string_view kMeant("\0\a\b\t\n\v\f\r\x1b", 9);
@@ -145,13 +144,13 @@ class Parser {
 
   std::string_view text_;
   size_t at_ = 0;
-  int depth_ = -1;  // of the scalars, once one was seen
+  int depth_ = -1;  // of the scalars, once one was read; otherwise -1
   std::vector<int64_t> dims_;
   std::vector<Literal::Scalar> scalars_;
 };
 
 template <class T>
-// from_chars reads no leading '+', and knows no locale, unlike strtod.
+// from_chars does not accept a leading '+', and does not depend on the locale, unlike strtod.
 std::optional<T> Number(std::string_view text) {
   if (!text.empty() && text.front() == '+') text.remove_prefix(1);
   T value{};
@@ -161,7 +160,7 @@ std::optional<T> Number(std::string_view text) {
   return value;
 }
 
-// "010" may be meant as 8 (YAML 1.1) or as 10 (YAML 1.2), so it is neither.
+// "010" may mean 8 (YAML 1.1) or 10 (YAML 1.2), so it is refused.
 bool LeadingZero(std::string_view text) {
   if (!text.empty() && (text.front() == '-' || text.front() == '+')) text.remove_prefix(1);
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
@@ -172,7 +171,7 @@ std::optional<int64_t> WholeNumber(const Literal::Scalar& scalar) {
   return Number<int64_t>(scalar.text);
 }
 
-// Also reads ".inf", ".nan" and rationals such as 1/255: a scale is then as exact as division.
+// Also reads ".inf", ".nan" and rationals such as 1/255, so that a scale is as exact as a division.
 std::optional<double> RealNumber(const Literal::Scalar& scalar) {
   if (scalar.quoted || LeadingZero(scalar.text)) return std::nullopt;
   const std::string_view text = scalar.text;
@@ -254,7 +253,7 @@ Tensor Literal::Infer(const std::string& key) const {
   if (all(Int32Number)) return As(DType::kInt32, key);
   if (all(WholeNumber)) return As(DType::kInt64, key);
   if (all(RealNumber)) return As(DType::kFloat, key);
-  // Text is left, or a mixture; then the first text among numbers is named.
+  // The values are strings or mixed; the error names the first string among numbers.
   const auto is_text = [](const Scalar& s) { return !RealNumber(s) && !Truth(s); };
   const bool texts = std::all_of(scalars_.begin(), scalars_.end(), is_text);
   if (texts) return As(DType::kString, key);

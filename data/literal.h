@@ -21,7 +21,7 @@ class Literal {
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   // A tensor of shape() as string, int64, int32, float32 or bool. Throws Error kUsage at `key` for
-  // a value that is not of that type.
+  // a value of another type.
   [[nodiscard]] Tensor As(DType dtype, const std::string& key) const;
   // A tensor of shape() with the type that tf.constant infers: bool; int32, or int64 if a value
   // does not fit; float32 for other numbers; string. Throws kUsage at `key` for mixed types.
@@ -32,7 +32,7 @@ class Literal {
   std::vector<Scalar> scalars_;
 };
 
-// Throws kUsage at `key` for a text that is not a literal and for lists of uneven length.
+// Throws kUsage at `key` for text that is not a literal and for lists of uneven length.
 [[nodiscard]] Literal ParseLiteral(const Raw& raw, const std::string& key);
 
 }  // namespace tpuest::data

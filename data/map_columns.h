@@ -1,5 +1,5 @@
 #pragma once
-// The options that all ops under `map` have in common. See core/base/visit.h.
+// The options that all ops under `map` share. See core/base/visit.h.
 
 #include <optional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tpuest::data {
 
-// The columns that an op reads and writes; common to all of them. `in` is empty if a formula names
-// the columns that it reads.
+// The columns that an op reads and writes. `in` is empty if a formula names the columns that it
+// reads.
 struct MapColumns {
   static constexpr std::string_view kTypeKey = "op";
   std::string in;

@@ -16,7 +16,7 @@
 
 namespace tpuest::data {
 
-// tf.io.decode_raw of a column of one string an example: numbers of shape `shape`.
+// tf.io.decode_raw of a column of one string per example: numbers of shape `shape`.
 struct DecodeRawMap : MapColumns {
   static constexpr std::string_view kType = "decode_raw";
   static constexpr std::string_view kSummary = "reads bytes as numbers";
@@ -38,7 +38,7 @@ struct DecodeRawMap : MapColumns {
   }
 };
 
-// tf.cast; the shape stays.
+// tf.cast; keeps the shape.
 struct CastMap : MapColumns {
   static constexpr std::string_view kType = "cast";
   static constexpr std::string_view kSummary = "converts to another type";
@@ -52,7 +52,8 @@ struct CastMap : MapColumns {
   }
 };
 
-// tf.keras.layers.Rescaling: x * scale + offset in x's type; whole numbers become float32 first.
+// tf.keras.layers.Rescaling: x * scale + offset in x's type; integers are first converted to
+// float32.
 struct RescalingMap : MapColumns {
   static constexpr std::string_view kType = "rescaling";
   static constexpr std::string_view kSummary = "x * scale + offset";
@@ -67,7 +68,7 @@ struct RescalingMap : MapColumns {
   }
 };
 
-// tf.reshape of one example; the values stay as they are.
+// tf.reshape of one example; keeps the values.
 struct ReshapeMap : MapColumns {
   static constexpr std::string_view kType = "reshape";
   static constexpr std::string_view kSummary = "changes the shape";
@@ -80,7 +81,7 @@ struct ReshapeMap : MapColumns {
   }
 };
 
-// tf.one_hot of whole numbers: adds an axis of size `depth` at the end. An index outside 0..depth-1
+// tf.one_hot of integers: adds an axis of size `depth` at the end. An index outside 0..depth-1
 // gives off_value everywhere.
 struct OneHotMap : MapColumns {
   static constexpr std::string_view kType = "one_hot";
@@ -100,7 +101,7 @@ struct OneHotMap : MapColumns {
   }
 };
 
-// x + value in x's type; whole numbers wrap around.
+// x + value in x's type; integers wrap around.
 struct AddMap : MapColumns {
   static constexpr std::string_view kType = "add";
   static constexpr std::string_view kSummary = "adds a number";
@@ -113,8 +114,8 @@ struct AddMap : MapColumns {
   }
 };
 
-// (x - mean) / std, one pair for all values or one for each index of the last axis; whole numbers
-// become float32 first.
+// (x - mean) / std, with one pair for all values or one per index of the last axis; integers are
+// first converted to float32.
 struct NormalizeMap : MapColumns {
   static constexpr std::string_view kType = "normalize";
   static constexpr std::string_view kSummary =
@@ -131,8 +132,8 @@ struct NormalizeMap : MapColumns {
   }
 };
 
-// A column that a formula makes of the others, for one example: its names are columns, or
-// features['name'] (core/nn/formula/formula.h). Columns of lists of any length are not among them.
+// A column that a formula computes from other columns of one example, by their names or as
+// features['name'] (core/nn/formula/formula.h). It cannot use columns of lists of any length.
 struct ExprMap : MapColumns {
   static constexpr std::string_view kType = "expr";
   static constexpr std::string_view kSummary = "a formula of the features";
@@ -145,8 +146,8 @@ struct ExprMap : MapColumns {
   }
 };
 
-// The ops of image_options.h work on images [height, width, channels], whose size may be unknown
-// until they are decoded.
+// The ops of image_options.h take images [height, width, channels], whose size may be unknown until
+// they are decoded.
 using MapOptionsTypes =
     std::variant<DecodeRawMap, CastMap, RescalingMap, ReshapeMap, OneHotMap, AddMap, NormalizeMap,
                  ExprMap, DecodeImageMap, DecodeRandomCropMap, DecodeCenterCropMap, ResizeMap,

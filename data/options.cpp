@@ -1,4 +1,4 @@
-// The variants among an input's options: what copies and destroys them is compiled here, once.
+// Compiles the copying and destruction of an input's options here, once.
 #include "data/options.h"
 
 namespace tpuest {

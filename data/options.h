@@ -20,7 +20,7 @@
 
 namespace tpuest::data {
 
-// ---- the whole -------------------------------------------------------------------------------
+// ---- the input_fn ----------------------------------------------------------------------------
 
 // The column of each head's labels, by the head's name.
 using LabelColumns = std::map<std::string, std::string>;
@@ -31,7 +31,7 @@ template <class Options>
   return !options.parse_example.empty() || options.parse_sequence_example.has_value();
 }
 
-// An input_fn of a job. Without `stages` they run in this order: source, skip and take, shard,
+// An input_fn of a job. Without `stages` its parts run in this order: source, skip and take, shard,
 // parse_example, map, filter, cache, shuffle, repeat, batch, prefetch.
 struct InputFnOptions {
   SourceOptions source;
@@ -49,11 +49,11 @@ struct InputFnOptions {
   std::optional<bool> drop_remainder;
   std::variant<std::string, int64_t> num_parallel_calls = "auto";
   std::variant<std::string, int64_t> prefetch = "auto";
-  // These belong to the whole job (tpuest.data_errors, tpuest.fold, predict.forward_features); they
-  // are no keys of an input_fn.
+  // Set by the whole job (tpuest.data_errors, tpuest.fold, predict.forward_features); not keys of
+  // an input_fn.
   DataErrors data_errors;
   std::optional<FoldPart> fold;
-  std::vector<std::string> forwarded;  // columns carried along as `id` is
+  std::vector<std::string> forwarded;  // columns that are passed on as `id` is
 
   template <class V>
   void Visit(V& v) {

@@ -8,8 +8,8 @@
 namespace tpuest::data {
 namespace {
 
-// skip and take: a window on another source. row.from stays that of the whole source, so that an
-// error names the record's place in its file.
+// Applies skip and take to another source. row.from stays that of the other source, so errors name
+// the record's place in its file.
 class SlicedSource final : public IndexedSource {
  public:
   SlicedSource(std::shared_ptr<IndexedSource> source, int64_t first, int64_t size)
@@ -79,8 +79,8 @@ std::shared_ptr<IndexedSource> Slice(std::shared_ptr<IndexedSource> source,
                                      const RecordRange& range, const std::string& key) {
   CheckRange(range, key);
   const int64_t all = source->size();
-  // A skip beyond the end leaves no record, and a take beyond it leaves what there is, as
-  // TensorFlow's do.
+  // As in TensorFlow, a skip beyond the end leaves no records, and a take beyond it takes all that
+  // remain.
   const int64_t rest = std::max<int64_t>(all - range.skip, 0);
   const int64_t take = range.take.value_or(-1);
   const int64_t size = take < 0 ? rest : std::min(take, rest);

@@ -1,5 +1,5 @@
 #pragma once
-// The options of sources: one struct a type, named as TensorFlow's dataset class where there is one
+// The options of sources: one struct per type, named after TensorFlow's dataset class if it has one
 // (tf.data.TFRecordDataset, tf.data.TextLineDataset, tf.data.FixedLengthRecordDataset,
 // tf.data.experimental.make_csv_dataset, Dataset.from_tensor_slices, Dataset.range). Shapes are
 // those of one example. See core/base/visit.h.
@@ -20,8 +20,8 @@
 
 namespace tpuest::data {
 
-// The part of a source that is used: `take` records after the first `skip`, Dataset.skip and
-// Dataset.take on records.
+// The part of a source to use: `take` records after the first `skip`, as Dataset.skip and
+// Dataset.take do.
 struct RecordRange {
   int64_t skip = 0;
   std::optional<int64_t> take;  // nullopt and -1: all
@@ -41,7 +41,7 @@ using FileNames = std::variant<std::string, std::vector<std::string>>;
   return one != nullptr ? std::vector{*one} : std::get<std::vector<std::string>>(names);
 }
 
-// tf.data.TFRecordDataset. Columns: those of parse_example; without it `serialized`, a string [].
+// tf.data.TFRecordDataset. Columns: those of parse_example; without it, `serialized`, a string [].
 struct TFRecordSource : RecordRange {
   static constexpr std::string_view kType = "TFRecordDataset";
   static constexpr std::string_view kSummary = "tf.Examples in TFRecord files";
@@ -68,7 +68,7 @@ struct TFRecordSource : RecordRange {
   }
 };
 
-// The value that stands in for a field of a CSV column that is empty or na_value.
+// The value that replaces an empty field, or one equal to na_value, in a CSV column.
 struct CsvDefault {
   std::string dtype;
   std::optional<std::variant<std::string, int64_t, double>> default_value;
@@ -85,11 +85,12 @@ struct CsvDefault {
   }
 };
 
-// One of column_defaults: a dtype by its name (the column must have a value), a value, or both.
+// An element of column_defaults: the name of a dtype (the column must have a value), a value, or
+// both.
 using CsvColumnDefault = std::variant<std::string, int64_t, double, CsvDefault>;
 
-// One of two parts of a file's records, told apart by a hash of each record's bytes: equal records
-// are of one part, and a record stays in its part wherever it stands.
+// One of the two parts into which a hash of each record's bytes splits a file's records. Equal
+// records are in the same part, and a record's part does not depend on its position.
 struct HashSplit {
   std::string part;
   double eval_fraction = 0.2;
@@ -106,8 +107,8 @@ struct HashSplit {
   }
 };
 
-// tf.data.experimental.make_csv_dataset. Columns: the selected ones by their names, each [] of its
-// type.
+// tf.data.experimental.make_csv_dataset. Columns: the selected ones by their names, each of shape
+// [] and its own type.
 struct CsvSource : RecordRange {
   static constexpr std::string_view kType = "make_csv_dataset";
   static constexpr std::string_view kSummary = "rows of CSV files";
@@ -128,9 +129,9 @@ struct CsvSource : RecordRange {
   std::optional<bool> shuffle;
   std::optional<int64_t> shuffle_buffer_size;
   std::optional<uint64_t> shuffle_seed;
-  // These are no keys of a job: they say what is known of a file that stands in for the job's own
-  // (other_file.h). defaults_by_name takes the place of column_defaults; the columns of may_lack
-  // are columns of column_names that the file may leave out, all or none of them.
+  // Not keys of a job: facts about a file that replaces the job's own (other_file.h).
+  // defaults_by_name replaces column_defaults; may_lack lists columns of column_names of which the
+  // file lacks either all or none.
   std::map<std::string, CsvColumnDefault> defaults_by_name;
   std::vector<std::string> may_lack;
 
@@ -177,7 +178,7 @@ struct CsvSource : RecordRange {
 };
 
 // IDX, the format of MNIST's files (yann.lecun.com/exdb/mnist). Columns: `image` uint8 [rows *
-// columns] and, where there are labels, `label` int32 [].
+// columns] and, if there are labels, `label` int32 [].
 struct IdxSource : RecordRange {
   static constexpr std::string_view kType = "idx";
   static constexpr std::string_view kSummary = "MNIST's files";
@@ -193,8 +194,8 @@ struct IdxSource : RecordRange {
   }
 };
 
-// Generated handwritten-looking digits. Columns: `image` uint8 [784] and `label` int32 [], drawn as
-// a pure function of (seed, index).
+// Generated digits that look handwritten. Columns: `image` uint8 [784] and `label` int32 [], pure
+// functions of (seed, index).
 struct DigitsSource : RecordRange {
   static constexpr std::string_view kType = "digits";
   static constexpr std::string_view kSummary = "generated images of digits; needs no file";
@@ -209,8 +210,8 @@ struct DigitsSource : RecordRange {
   }
 };
 
-// Generated images of shapes. Columns: `image` uint8 [size, size, 3] and `label` int32 [], drawn as
-// a pure function of (seed, index).
+// Generated images of shapes. Columns: `image` uint8 [size, size, 3] and `label` int32 [], pure
+// functions of (seed, index).
 struct ShapesSource : RecordRange {
   static constexpr std::string_view kType = "shapes";
   static constexpr std::string_view kSummary = "generated images of coloured shapes; needs no file";
@@ -230,7 +231,7 @@ struct ShapesSource : RecordRange {
 };
 
 // tf.keras.utils.image_dataset_from_directory. Columns: `image` float32 [height, width, channels],
-// 0 to 255, and, unless there are none, `label`: int32 [], float32 [classes] or float32 [1].
+// 0 to 255, and, if there are labels, `label`: int32 [], float32 [classes] or float32 [1].
 struct ImageFolderSource : RecordRange {
   static constexpr std::string_view kType = "image_dataset_from_directory";
   static constexpr std::string_view kSummary = "images in one folder per class";
@@ -247,12 +248,12 @@ struct ImageFolderSource : RecordRange {
   std::string interpolation = "bilinear";
   bool follow_links = false;
   bool crop_to_aspect_ratio = false;
-  // These are no keys of a job: images that stand in for the folder's (other_file.h), and the file
-  // that keeps decoded images (`cache`).
-  // With a column_of_bytes there is one column of that name, a string []: the files as they are.
+  // Not keys of a job: images that replace the folder's (other_file.h), and the file that keeps
+  // decoded images (`cache`). If column_of_bytes is set, the only column has that name and is a
+  // string []: the undecoded files.
   std::vector<std::string> files;
   std::string column_of_bytes;
-  bool whole_numbers = false;  // `image` is uint8, as that of drawn shapes
+  bool whole_numbers = false;  // `image` is uint8, as in generated shapes
   std::string cache_file;
 
   template <class V>
@@ -292,9 +293,9 @@ struct ImageFolderSource : RecordRange {
   }
 };
 
-// Dataset.from_tensor_slices over values written in the job. Columns: the names in `values`, each a
-// list of as many rows; a row is a scalar or nested lists. Whole numbers are int32 (int64 where one
-// does not fit), others float32.
+// Dataset.from_tensor_slices of values in the job. Columns: the names in `values`. Each is a list
+// with one element per row, a scalar or nested lists; all lists are equally long. Integers are
+// int32 (int64 if one does not fit); other numbers are float32.
 struct SlicesSource : RecordRange {
   static constexpr std::string_view kType = "from_tensor_slices";
   static constexpr std::string_view kSummary = "rows in the job, or in .npy files";
@@ -325,7 +326,7 @@ struct RangeSource : RecordRange {
   }
 };
 
-// Files that are read whole or mapped, one after the other.
+// Files that are read completely or mapped, one after the other.
 struct FilesSource : RecordRange {
   FileNames filenames;
   std::string compression_type;
@@ -343,7 +344,7 @@ struct FilesSource : RecordRange {
   }
 };
 
-// tf.data.TextLineDataset. Column: `text`, a string [], each line without its end.
+// tf.data.TextLineDataset. Column: `text`, a string [], each line without its line end.
 struct TextLineSource : FilesSource {
   static constexpr std::string_view kType = "TextLineDataset";
   static constexpr std::string_view kSummary = "lines of text files";
@@ -354,7 +355,7 @@ struct TextLineSource : FilesSource {
   }
 };
 
-// A JSON object a line. Columns: those of `features`, or the keys of the first objects.
+// One JSON object per line. Columns: those of `features`, or the keys of the first objects.
 struct JsonLinesSource : FilesSource {
   static constexpr std::string_view kType = "json_lines";
   static constexpr std::string_view kSummary = "one JSON object per line";
@@ -373,8 +374,8 @@ struct JsonLinesSource : FilesSource {
 };
 
 // Rows of libsvm, XGBoost and LightGBM: "label index:value ... # comment". Columns: `label`,
-// `index` int64 [?] and `value` float32 [?], which weighted_categorical_column takes, and, where
-// there are weights, `weight` float32.
+// `index` int64 [?] and `value` float32 [?], which weighted_categorical_column takes, and `weight`
+// float32 if there are weights.
 struct LibsvmSource : FilesSource {
   static constexpr std::string_view kType = "libsvm";
   static constexpr std::string_view kSummary = "rows of a label and index:value pairs";
@@ -382,8 +383,8 @@ struct LibsvmSource : FilesSource {
   std::optional<std::string> label_dtype;
   int64_t base = 0;
   std::optional<int64_t> size;
-  // These are no keys of a job: whether the input_fn's labels are `label` where it names none, and
-  // whether each row weighs 1, for a file that stands in for one with weights (other_file.h).
+  // Not keys of a job: whether `label` is the input_fn's label if it names none, and whether each
+  // row has weight 1, for a file that replaces one with weights (other_file.h).
   bool names_label = true;
   bool weight_is_one = false;
 
@@ -427,7 +428,8 @@ struct FixedLengthSource : FilesSource {
   }
 };
 
-// NumPy's files of one array. Columns: the names in `arrays`, each [the axes behind the first].
+// NumPy's files of one array. Columns: the names in `arrays`, each with the array's axes after the
+// first.
 struct NpySource : RecordRange {
   static constexpr std::string_view kType = "npy";
   static constexpr std::string_view kSummary = "rows of one NumPy array";
@@ -456,8 +458,8 @@ struct NpzSource : RecordRange {
   }
 };
 
-// What a program writes to its stdout, a record after the other. Columns: those of `features`, of
-// parse_example, or `text`. (Dataset.from_generator's role.)
+// The records that a program writes to its stdout, one after the other. Columns: those of
+// `features`, those of parse_example, or `text`. Replaces Dataset.from_generator.
 struct GeneratorSource : RecordRange {
   static constexpr std::string_view kType = "generator";
   static constexpr std::string_view kSummary =
@@ -486,7 +488,7 @@ struct GeneratorSource : RecordRange {
   }
 };
 
-// tf.data.experimental.SqlDataset. Columns: those of the query, by their names, each [].
+// tf.data.experimental.SqlDataset. Columns: those of the query, by their names, each of shape [].
 struct SqlSource : RecordRange {
   static constexpr std::string_view kType = "SqlDataset";
   static constexpr std::string_view kSummary = "rows of an SQLite query";
@@ -509,15 +511,15 @@ struct SqlSource : RecordRange {
   }
 };
 
-// Sources that zip takes.
+// Sources that zip accepts.
 using PlainSourceTypes =
     std::variant<TFRecordSource, CsvSource, TextLineSource, JsonLinesSource, LibsvmSource,
                  FixedLengthSource, NpySource, NpzSource, IdxSource, DigitsSource, ShapesSource,
                  ImageFolderSource, SlicesSource, RangeSource, SqlSource>;
 using PlainSource = OneOf<PlainSourceTypes>;
 
-// Dataset.zip: record i of each dataset, side by side, as many as the shortest has. Columns: those
-// of all.
+// Dataset.zip: joins record i of all datasets; the shortest determines the number of records.
+// Columns: those of all datasets.
 struct ZipSource : RecordRange {
   static constexpr std::string_view kType = "zip";
   static constexpr std::string_view kSummary = "rows of several sources side by side";

@@ -1,6 +1,6 @@
 #pragma once
-// The stages of an input_fn in the job's own order, as tf.data's methods are called one after the
-// other. See core/base/visit.h.
+// The stages of an input_fn in the job's own order, like a chain of calls of tf.data's methods. See
+// core/base/visit.h.
 
 #include <cstdint>
 #include <map>
@@ -36,7 +36,7 @@ struct ShuffleOptions {
   }
 };
 
-// Dataset.shard: records index, index + num_shards, ... of those before it.
+// Dataset.shard: records index, index + num_shards, ... of the preceding stage.
 struct ShardOptions {
   int64_t num_shards = 1;
   int64_t index = 0;
@@ -48,7 +48,7 @@ struct ShardOptions {
   }
 };
 
-// A stage of a dataset that another stage names: one of its keys.
+// A stage of a dataset that another stage names; has exactly one of the keys.
 struct OrderStageOptions {
   std::optional<int64_t> repeat;
   std::optional<std::variant<int64_t, ShuffleOptions>> shuffle;
@@ -68,7 +68,7 @@ struct OrderStageOptions {
   }
 };
 
-// Another dataset, of the same columns.
+// Another dataset, with the same columns.
 struct DatasetOptions {
   SourceOptions source;
   std::vector<OrderStageOptions> stages;
@@ -81,7 +81,7 @@ struct DatasetOptions {
   }
 };
 
-// Dataset.sample_from_datasets; the first dataset is what is before the stage.
+// Dataset.sample_from_datasets; the first dataset is the preceding stage.
 struct SampleFromOptions {
   std::vector<DatasetOptions> datasets;
   std::vector<double> weights;
@@ -116,7 +116,7 @@ struct InterleaveOptions {
   }
 };
 
-// Dataset.window, with the windows' examples stacked.
+// Dataset.window; the examples of a window are stacked.
 struct WindowOptions {
   int64_t size = 1;
   std::optional<int64_t> shift;
@@ -133,8 +133,8 @@ struct WindowOptions {
   }
 };
 
-// How long lists of a batch become, and what fills them up. The first axis of a column's shape is
-// the list's.
+// The padded length of a batch's lists, and the padding values. The first axis of a column's shape
+// is the list's.
 struct PaddingOptions {
   std::map<std::string, std::vector<int64_t>> padded_shapes;
   std::map<std::string, Raw> padding_values;
@@ -186,7 +186,7 @@ struct BucketOptions : PaddingOptions {
   }
 };
 
-// One stage: one of its keys.
+// One stage; has exactly one of the keys.
 struct StageOptions {
   std::optional<int64_t> repeat;
   std::optional<std::variant<int64_t, ShuffleOptions>> shuffle;

@@ -8,8 +8,8 @@
 namespace tpuest::data {
 namespace {
 
-// Chooses the columns. Names that come from the job are the job's fault (kUsage), names that come
-// from a header the file's (kData).
+// Selects the columns. A wrong name is a fault of the job (kUsage) if the job gives the names, and
+// a fault of the file (kData) if its header does.
 class Selection {
  public:
   Selection(const CsvSource& options, std::vector<std::string> names, const std::string& key)
@@ -59,7 +59,8 @@ class Selection {
     for (size_t i = 0; i < options_.select_columns->size(); ++i) {
       fields.push_back(Field((*options_.select_columns)[i], SelectKey(i)));
     }
-    // Columns are in the order of the file, as in make_csv_dataset, for any order of the options.
+    // As in make_csv_dataset, columns are in the order of the file, in whatever order the options
+    // name them.
     std::sort(fields.begin(), fields.end());
     const auto twice = std::adjacent_find(fields.begin(), fields.end());
     if (twice != fields.end()) {
@@ -97,7 +98,7 @@ class Selection {
   [[nodiscard]] Error Missing(const std::string& name,
                               const std::vector<std::string>& names) const {
     const auto nearest = Nearest(name, names);
-    // A header is the file's, which need not be the job's own.
+    // The header may be another file's than the job's own.
     const auto* const file = std::get_if<std::string>(&options_.file_pattern);
     const bool in_header = file != nullptr && !options_.column_names;
     return {names_code_,
@@ -133,12 +134,12 @@ class Selection {
       column.required = !both->default_value;
       if (both->default_value) SetValue(*both->default_value, key + ".default_value", column);
     } else if (const auto* text = std::get_if<std::string>(&given)) {
-      // A word that names a dtype is a dtype; any other is the default of a column of strings.
+      // A string that names a dtype is that dtype; any other is the default of a string column.
       column.required = IsColumnType(*text);
       column.dtype = column.required ? *DTypeFromName(*text) : DType::kString;
       if (!column.required) column.default_text = *text;
     } else if (const auto* whole = std::get_if<int64_t>(&given)) {
-      // The type that tf.constant gives.
+      // As tf.constant does.
       column.dtype = *whole == static_cast<int32_t>(*whole) ? DType::kInt32 : DType::kInt64;
       SetValue(*whole, key, column);
     } else {
@@ -153,7 +154,7 @@ class Selection {
            dtype == DType::kDouble || dtype == DType::kString;
   }
 
-  // The default in the type that the column has already.
+  // Stores the default in the column's known type.
   static void SetValue(const std::variant<std::string, int64_t, double>& value,
                        const std::string& key, CsvColumn& column) {
     const auto* const text = std::get_if<std::string>(&value);
@@ -164,7 +165,7 @@ class Selection {
     }
     const auto* const whole = std::get_if<int64_t>(&value);
     const auto* const real = std::get_if<double>(&value);
-    // Numbers go through their text, so that a default is parsed, and refused, as a field is.
+    // Parses a number's text, so that a default is accepted or refused as a field is.
     const std::string word = whole  ? fmt::format("{}", *whole)
                              : real ? NumberText(*real)
                                     : fmt::format("'{}'", *text);
@@ -177,7 +178,7 @@ class Selection {
 
   const CsvSource& options_;
   const std::string& key_;
-  Code names_code_;  // of faults in names that the header has given
+  Code names_code_;  // for faults in names: kData if the header gave them
   CsvColumns columns_;
 };
 

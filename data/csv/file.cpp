@@ -15,11 +15,11 @@ namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
-// Large reads for the passes over the whole file, small ones for reading on in order.
+// Large reads for passes over the whole file, small ones for sequential reads on demand.
 constexpr size_t kScanBytes = size_t{1} << 20;
 constexpr size_t kAheadBytes = size_t{1} << 15;
 
-// A CSV file may well begin with what looks like zlib's header ("x^2"), never like gzip's.
+// A CSV file may well begin with bytes like zlib's header ("x^2"), but never like gzip's.
 void CheckCompression(const std::string& path, std::string_view first, Compression expected) {
   const Compression found = CompressionOf(first);
   if (found == expected) return;
@@ -39,7 +39,7 @@ Compression CompressionNamed(const std::optional<std::string>& name) {
   return Compression::kNone;
 }
 
-// A pipe has no size and cannot be read twice, so it is kept however long it is.
+// A pipe has no size and cannot be read twice, so it is kept in memory whatever its length.
 bool IsLargeFile(const std::string& path, uint64_t kept_bytes) {
   struct stat info {};
   return path != "-" && ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
@@ -71,15 +71,15 @@ CsvFile::~CsvFile() {
 void CsvFile::Open(const Options& options) {
   const Compression compression = CompressionNamed(options.compression_type);
   std::unique_ptr<ByteStream> stream = OpenRawStream(path_);
-  // Three bytes tell gzip and zlib. They are put back in front of the rest, for a pipe gives them
-  // once.
+  // The first bytes tell gzip and zlib. They are put back in front of the rest, because a pipe can
+  // be read only once.
   std::string first(3, '\0');
   first.resize(stream->Read(first.data(), first.size()));
   CheckCompression(path_, first, compression);
   if (compression == Compression::kNone && IsLargeFile(path_, options.kept_bytes)) {
     fd_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat info {};
-    // The open file's size, not the path's: the file may have been replaced since.
+    // The size of the open file, because the file at the path may have been replaced.
     if (fd_ < 0 || ::fstat(fd_, &info) != 0) {
       ThrowErrno(path_, "read");
     }
@@ -113,11 +113,11 @@ void CsvFile::Fetch(uint64_t begin, size_t size, std::string& to) const {
   }
 }
 
-// Walks over the records in pieces of kScanBytes; `bytes` begins at a record whenever a piece is
-// read, so a record is never put together from two.
+// Reads the records in pieces of kScanBytes. `bytes` begins with a record whenever a piece is read,
+// so no record is assembled from two pieces.
 void CsvFile::Index(const Options& options) {
   std::string bytes;
-  uint64_t begin = 0;  // of `bytes` in the file
+  uint64_t begin = 0;  // position of `bytes` in the file
   Fetch(0, kScanBytes, bytes);
   size_t at = bytes.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   bool in_header = options.header;
@@ -134,8 +134,8 @@ void CsvFile::Index(const Options& options) {
     }
     if (!record) {
       begin += at;
-      // A piece that does not hold even one record is read again at twice the size: the cost of a
-      // long record stays linear, and kMostRecordBytes ends it.
+      // A piece without a complete record is read again with twice the size, so the cost of a long
+      // record stays linear, up to kMostRecordBytes.
       const size_t size = at == 0 ? bytes.size() * 2 : kScanBytes;
       at = 0;
       Fetch(begin, size, bytes);
@@ -150,11 +150,11 @@ void CsvFile::Index(const Options& options) {
     in_header = false;
     at += *record;
   }
-  // The end of the last record: records() is one less than there are offsets.
+  // The end of the last record: there is one more offset than records().
   offsets_.Append(size_);
 }
 
-// Bytes that are fetched of a file that is read in order from record i on.
+// The number of bytes to fetch if records are read in order from record i on.
 size_t CsvFile::AheadFrom(int64_t i, int64_t records_after) const {
   if (records_after < 0) return kAheadBytes;
   const int64_t end = std::min(i + records_after + 1, records());
@@ -168,10 +168,10 @@ std::string_view CsvFile::Record(int64_t i, Window& window, int64_t records_afte
   if (fd_ < 0) return WithoutLineEnd(std::string_view(memory_).substr(begin, size));
   const uint64_t end_of_window = window.begin + window.bytes.size();
   if (window.file != this || begin < window.begin || begin + size > end_of_window) {
-    // Who reads on where the last record ended will go on so; a shuffled read fetches its record
-    // alone.
+    // A reader that continues where the last record ended probably reads sequentially; a shuffled
+    // read fetches only its record.
     const bool in_order = window.file == this && begin <= end_of_window && begin >= window.begin;
-    // The window holds no file while it is filled: Fetch may throw half way.
+    // Marks the window as empty while it is filled, because Fetch may throw.
     window.file = nullptr;
     Fetch(begin, in_order ? std::max(size, AheadFrom(i, records_after)) : size, window.bytes);
     window.file = this;
@@ -185,19 +185,19 @@ Place CsvFile::PlaceAt(uint64_t position, Cursor& cursor) const {
   while (cursor.position < position) {
     Fetch(cursor.position, std::min<uint64_t>(kScanBytes, position - cursor.position), bytes);
     std::string_view rest = bytes;
-    // The byte order mark is no character of the first line.
+    // The byte order mark is not part of the first line.
     if (cursor.position == 0 && rest.starts_with(kByteOrderMark)) {
       rest.remove_prefix(kByteOrderMark.size());
     }
     for (const char c : rest) {
-      // CRLF is one line end, counted at its CR; it may lie across two pieces, hence cursor.before.
+      // CRLF is one line end, counted at its CR; cursor.before handles one that two pieces share.
       const bool ends_crlf = c == '\n' && cursor.before == '\r';
       cursor.before = c;
       if (ends_crlf) continue;
       if (c == '\n' || c == '\r') {
         ++cursor.line;
         cursor.column = 1;
-      } else if ((static_cast<uint8_t>(c) & 0xc0) != 0x80) {  // not within a UTF-8 character
+      } else if ((static_cast<uint8_t>(c) & 0xc0) != 0x80) {  // not a continuation byte of UTF-8
         ++cursor.column;
       }
     }

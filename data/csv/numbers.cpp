@@ -1,4 +1,4 @@
-// Numbers in CSV fields: parsing without a locale, and the inference of types.
+// Numbers in CSV fields: parses them independently of the locale, and infers types.
 
 #include <fast_float/fast_float.h>
 
@@ -13,7 +13,7 @@
 namespace tpuest::data {
 namespace {
 
-// Without the spaces of C's isspace around it, as decode_csv strips them.
+// Removes the characters of C's isspace from both ends, as decode_csv does.
 std::string_view Trimmed(std::string_view text) {
   const auto is_space = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -26,7 +26,7 @@ void Store(T value, uint64_t& bits) {
   std::memcpy(&bits, &value, sizeof(value));
 }
 
-// Digits after at most a minus: decode_csv takes a plus before real numbers only.
+// Digits after at most one minus: decode_csv accepts a plus only before floating numbers.
 bool ParseWhole(std::string_view text, int64_t& value) {
   const bool negative = text.starts_with('-');
   if (negative) text.remove_prefix(1);
@@ -44,8 +44,8 @@ bool ParseWhole(std::string_view text, int64_t& value) {
   return true;
 }
 
-// The value of "0x1f", which decode_csv reads as a real number: whole hexadecimal digits. Without
-// its sign.
+// The value of hexadecimal digits, without a sign: "0x1f", which decode_csv reads as a floating
+// number.
 template <class T>
 bool ParseHex(std::string_view text, T& value) {
   if (!text.starts_with("0x") && !text.starts_with("0X")) return false;
@@ -56,14 +56,15 @@ bool ParseHex(std::string_view text, T& value) {
   return !text.empty() && read.ptr == end && read.ec == std::errc();
 }
 
-// Digits, "inf" or "nan" in any case, without a sign. A finite text that rounds to infinity does
-// not fit; one that rounds to 0 does.
+// Parses digits, "inf" or "nan" in any case, without a sign. A finite number that rounds to
+// infinity does not fit; one that rounds to 0 does.
 template <class T>
 bool ParseUnsigned(std::string_view text, T& value) {
   if (ParseHex(text, value)) return true;
   const bool is_digits = text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (text.empty() || text[0] == '+' || text[0] == '-') return false;
-  if (!is_digits && text.size() != 3) return false;  // fast_float reads "infinity", "nan(1)"
+  if (!is_digits && text.size() != 3)
+    return false;  // fast_float would accept "infinity" and "nan(1)"
   const char* const end = text.data() + text.size();
   const auto [rest, error] = fast_float::from_chars(text.data(), end, value);
   if (rest != end) return false;
@@ -71,7 +72,7 @@ bool ParseUnsigned(std::string_view text, T& value) {
   return !std::isinf(value) || !is_digits;
 }
 
-// Rounds the text once, to the type asked for.
+// Rounds the text once, to the requested type.
 template <class T>
 bool ParseFloat(std::string_view text, T& value) {
   const bool negative = text.starts_with('-');
@@ -86,8 +87,8 @@ bool IsWhole(std::string_view text, DType dtype) {
   return ParseCsvNumber(text, dtype, bits);
 }
 
-// True for numbers below infinity: not for "nan" and "inf", but for "-inf", as TensorFlow's
-// _is_valid_float has it.
+// True for numbers below infinity, including "-inf" but not "nan" and "inf", as in TensorFlow's
+// _is_valid_float.
 bool IsBelowInfinity(std::string_view text, DType dtype) {
   text = Trimmed(text);
   float value = 0;
@@ -131,7 +132,7 @@ std::string ExpectedCsvNumber(DType dtype) {
 
 DType InferCsvType(std::string_view text, std::string_view na_value, DType before) {
   if (text.empty() || text == na_value) return before;
-  // Types are tried from the column's own on: a column never goes back to a narrower one.
+  // Tries types from the column's own on; a column never returns to a narrower type.
   constexpr std::array kTypes = {DType::kInt32, DType::kInt64, DType::kFloat, DType::kDouble};
   bool may_be = before == DType::kInvalid;
   for (const DType dtype : kTypes) {

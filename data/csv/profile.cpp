@@ -19,7 +19,7 @@
 namespace tpuest::data {
 namespace {
 
-// The words for "not known" that tables of numbers have.
+// The words that tables of numbers use for a missing value.
 constexpr std::array<std::string_view, 14> kNaWords = {
     "NA", "N/A", "n/a", "na", "NaN", "nan", "NAN", "null", "NULL", "None", "none", "?", "-", "."};
 
@@ -31,13 +31,13 @@ double NumberOf(std::string_view text) {
   return number;
 }
 
-// Gathers one column. Texts are distinguished by 64-bit fingerprints, which take 8 bytes for any
-// length; two texts with the same fingerprint count as one.
+// Collects one column. Distinguishes texts by 64-bit fingerprints, which take 8 bytes each; two
+// texts with the same fingerprint count as one.
 class ColumnLook {
  public:
   explicit ColumnLook(std::string name) { profile_.name = std::move(name); }
 
-  // `trains`: the row is one to train on.
+  // `trains`: the row is a training row.
   void Add(std::string_view text, std::string_view na_value, int64_t row, bool trains) {
     if (text.empty() || text == na_value) {
       ++profile_.missing;
@@ -67,7 +67,8 @@ class ColumnLook {
     return std::move(profile_);
   }
 
-  // The words without which the column would hold numbers, and how often each is there.
+  // The words without which the column would contain only numbers, with their numbers of
+  // occurrences.
   [[nodiscard]] std::map<std::string, int64_t> NaWords() const {
     const bool would_be_numbers =
         but_for_na_words_ != DType::kString && but_for_na_words_ != DType::kInvalid;
@@ -81,7 +82,7 @@ class ColumnLook {
     if (fingerprint != before_ || profile_.present == 1) ++profile_.changes;
     before_ = fingerprint;
     const bool is_new = fingerprints_.insert(fingerprint).second;
-    // Texts are kept only while the list may still be shown.
+    // Keeps texts only while the list is short enough to be shown.
     if (fingerprints_.size() > kMostListedTexts) return;
     if (is_new) {
       places_[fingerprint] = profile_.texts.size();
@@ -91,7 +92,7 @@ class ColumnLook {
     }
   }
 
-  // Range and order; present counts this number already.
+  // Updates range and order; `present` already counts this number.
   void AddNumber(double number, int64_t row) {
     if (!std::isfinite(number)) return;
     if (profile_.present == 1) {
@@ -101,20 +102,21 @@ class ColumnLook {
     rises_ = rises_ && (profile_.present == 1 || number > profile_.max);
     profile_.min = std::min(profile_.min, number);
     profile_.max = std::max(profile_.max, number);
-    // An index column of the file: number and row rise together. Rows are those of the file, so it
-    // holds for rows that are looked at in part.
+    // A column that numbers the file's rows: number and row increase together. Rows are those of
+    // the file, so this also holds for a sample.
     profile_.counts_rows = profile_.counts_rows && number - static_cast<double>(row) == first_;
   }
 
-  // True for what is left of an index where at least a quarter of its rows is left.
+  // True if the numbers of an index column are dense enough from 0 on: the file still has at least
+  // a quarter of the rows.
   [[nodiscard]] bool IsDenseFromZero() const {
     constexpr int64_t kEnoughRows = 50;
     return profile_.missing == 0 && profile_.present >= kEnoughRows && profile_.min >= 0 &&
            profile_.max < 4 * static_cast<double>(profile_.present);
   }
 
-  // Welford's sums (1962): mean and sum of squared deviations in one pass, stable for numbers that
-  // are large beside their spread. trained counts this number already.
+  // Welford's sums (1962): mean and sum of squared deviations in one pass, stable even if the mean
+  // is much larger than the deviation. `trained` already counts this number.
   void AddMoments(double number) {
     if (!std::isfinite(number)) return;
     const double before = number - profile_.mean;
@@ -126,10 +128,10 @@ class ColumnLook {
   DType but_for_na_words_ = DType::kInvalid;
   std::map<std::string, int64_t> na_words_;
   std::unordered_set<size_t> fingerprints_;
-  std::unordered_map<size_t, size_t> places_;  // in profile_.texts
+  std::unordered_map<size_t, size_t> places_;  // index in profile_.texts
   size_t before_ = 0;
   double squares_ = 0;
-  bool rises_ = true;  // each number is above the one before
+  bool rises_ = true;  // each number is larger than the previous one
   double first_ = 0;
 };
 
@@ -143,7 +145,7 @@ std::string TextOf(const CsvField& field) {
   return text;
 }
 
-// True by the first bytes; a pipe or an empty file has none to look at, so its name decides.
+// Decides by the first bytes; for a pipe or an empty file by the name.
 bool IsGzip(const std::string& path) {
   constexpr std::string_view kMagic = "\x1f\x8b";
   return DirectoryExists(path) || !FileExists(path) || FileSize(path) < 2
@@ -166,7 +168,7 @@ class Look {
     }
     names_ = Names(*file);
     std::vector<ColumnLook> looks = LookAt(*file);
-    // Types were found with the word as a text; a second look counts it as missing.
+    // The first pass inferred types with the word as text; the second pass counts it as missing.
     if (const auto word = NaWord(looks)) {
       profile_.source.na_value = *word;
       looks = LookAt(*file);
@@ -185,14 +187,14 @@ class Look {
             .compression_type = profile_.source.compression_type};
   }
 
-  // The first record, whether it is a header or not.
+  // The first record, which may be a header.
   [[nodiscard]] static std::string First(const CsvFile& file) {
     CsvFile::Window window;
     if (file.header()) return *file.header();
     return file.records() > 0 ? std::string(file.Record(0, window)) : std::string();
   }
 
-  // The delimiter that cuts the record into the most fields; the first one of a tie.
+  // The delimiter that splits the record into the most fields; the first one if several do.
   [[nodiscard]] static char DelimiterOf(const std::string& record) {
     char best = ',';
     size_t most = 0;
@@ -221,7 +223,7 @@ class Look {
       throw Error(Code::kData, fault->message, fault->hint).At(file.PlaceInHeader(fault->offset));
     }
     std::vector<std::string> names;
-    // A first row of nothing but numbers is a record: the file has no header.
+    // A first row of only numbers is a record: the file has no header.
     bool all_numbers = true;
     for (const CsvField& field : fields) {
       names.push_back(TextOf(field));
@@ -265,7 +267,7 @@ class Look {
     CsvFile::Window window;
     std::vector<CsvField> fields;
     for (int64_t i = 0; i < profile_.looked_at; ++i) {
-      // rows * i could overflow only beyond 2^46 rows.
+      // rows * i would overflow only beyond 2^46 rows.
       const int64_t row = profile_.rows * i / profile_.looked_at;
       const std::string_view record = file.Record(row, window);
       auto fault = SplitCsvRecord(record, Dialect(), fields);
@@ -291,7 +293,8 @@ class Look {
     profile_.first_bad = BadRecord{place.file, place.line, fault.message};
   }
 
-  // The commonest of the words that keep columns from holding numbers: a source has one na_value.
+  // The most common of the words that keep columns from being numeric; a source has only one
+  // na_value.
   [[nodiscard]] static std::optional<std::string> NaWord(const std::vector<ColumnLook>& looks) {
     std::map<std::string, int64_t> words;
     for (const ColumnLook& look : looks) {

@@ -1,5 +1,5 @@
-// Finds where a record ends and where its fields do. Most records hold no quote: they are searched
-// eight bytes at a time, for a CSV file is read as fast as its delimiters are found.
+// Finds the ends of records and fields. Most records have no quotes and are searched eight bytes at
+// a time, because reading a CSV file is as fast as finding its delimiters.
 
 #include "data/csv/record.h"
 
@@ -17,8 +17,8 @@ bool Holds(std::string_view text, char c) {
   return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr;
 }
 
-// A mask of the zero bytes of `word`: 0x80 in each zero byte, otherwise 0; exact, no carry leaves
-// its byte (Warren, Hacker's Delight, 6-1).
+// A mask of the zero bytes of `word`: 0x80 for each zero byte, otherwise 0. It is exact, because no
+// carry leaves its byte (Warren, Hacker's Delight, 6-1).
 uint64_t ZeroBytes(uint64_t word) {
   constexpr uint64_t kLow = 0x7f7f7f7f7f7f7f7fULL;
   return ~(((word & kLow) + kLow) | word | kLow);
@@ -26,8 +26,8 @@ uint64_t ZeroBytes(uint64_t word) {
 
 constexpr uint64_t EightOf(char c) { return 0x0101010101010101ULL * static_cast<uint8_t>(c); }
 
-// Eight bytes from `at` on; those beyond the text are as in `filler`, which must not match. The
-// text's first byte is the word's lowest, so countr_zero finds the first match.
+// The eight bytes from `at` on; bytes beyond the text come from `filler`, which must not match. The
+// first byte is the word's lowest, so countr_zero finds the first match.
 uint64_t WordAt(std::string_view text, size_t at, uint64_t filler) {
   static_assert(std::endian::native == std::endian::little);
   uint64_t word = filler;
@@ -49,8 +49,8 @@ size_t FindLineEnd(std::string_view text, size_t from) {
   return text.size();
 }
 
-// The end of a line from `from` on, LF, CRLF or CR included; nullopt if it may lie further: a CR at
-// the end of what was read may be half a CRLF.
+// The end of the line that starts at `from`, including its LF, CRLF or CR; nullopt if it may lie
+// beyond the text: a CR at the end may be half a CRLF.
 std::optional<size_t> LineEnd(std::string_view text, size_t from, bool last) {
   const size_t end = FindLineEnd(text, from);
   if (end == text.size()) return last ? std::optional(end) : std::nullopt;
@@ -74,7 +74,7 @@ void SplitAtDelimiters(std::string_view record, char delimiter, std::vector<CsvF
   size_t begin = 0;
   for (size_t at = 0; at < record.size(); at += 8) {
     const uint64_t word = WordAt(record, at, ~pattern) ^ pattern;
-    // Each turn takes the lowest match away.
+    // Each turn removes the lowest match.
     for (uint64_t found = ZeroBytes(word); found != 0; found &= found - 1) {
       const size_t end = at + static_cast<size_t>(std::countr_zero(found)) / 8;
       fields.push_back({record.substr(begin, end - begin)});
@@ -84,7 +84,7 @@ void SplitAtDelimiters(std::string_view record, char delimiter, std::vector<CsvF
   fields.push_back({record.substr(begin)});
 }
 
-// Takes one field that begins at `at`, which moves to the delimiter after it or to the record's
+// Parses the field that begins at `at`, and moves `at` to the delimiter after it or to the record's
 // end.
 std::optional<CsvFault> SplitField(std::string_view record, char delimiter, size_t& at,
                                    CsvField& field) {
@@ -117,8 +117,8 @@ std::optional<CsvFault> SplitField(std::string_view record, char delimiter, size
 std::optional<size_t> CsvRecordSize(std::string_view text, bool last, const CsvDialect& dialect) {
   std::optional<size_t> line = LineEnd(text, 0, last);
   if (!dialect.quotes || !Holds(text.substr(0, line.value_or(text.size())), '"')) return line;
-  // Only a quote at the start of a field hides line ends, so fields are walked over one by one, as
-  // far as the line end that is known; a quoted field that reaches beyond it moves it on.
+  // Only a quote at the start of a field hides line ends. So the loop walks the fields up to the
+  // known line end; a quoted field that reaches beyond it moves the line end.
   for (size_t field = 0;;) {
     if (field < text.size() && text[field] == '"') {
       const size_t close = ClosingQuote(text, field + 1);
@@ -148,8 +148,8 @@ std::optional<CsvFault> SplitCsvRecord(std::string_view record, const CsvDialect
     SplitAtDelimiters(record, dialect.delimiter, fields);
     return std::nullopt;
   }
-  // `at` is at a delimiter or at the end here; one behind the delimiter another field begins, if
-  // only an empty one.
+  // `at` is at a delimiter or at the end. After a delimiter another field begins, even if it is
+  // empty.
   for (size_t at = 0;; ++at) {
     CsvField field;
     if (auto fault = SplitField(record, dialect.delimiter, at, field)) return fault;
@@ -160,7 +160,7 @@ std::optional<CsvFault> SplitCsvRecord(std::string_view record, const CsvDialect
 
 void AppendUnquoted(std::string_view text, std::string& to) {
   for (size_t at = 0; at < text.size();) {
-    // Up to a quote and with it; the second of the two is left out.
+    // Appends up to and including a quote; skips the second of the two.
     const size_t quote = std::min(text.find('"', at), text.size() - 1);
     to.append(text.substr(at, quote + 1 - at));
     at = quote + 2;

@@ -9,17 +9,17 @@
 namespace tpuest::data {
 namespace {
 
-// The memory that a reader keeps from one record to the next. row.columns point into numbers and
-// texts, which never move: they are sized once.
+// The memory that a reader keeps between records. row.columns point into numbers and texts, which
+// never move, because they are sized once.
 struct CsvState final : Row::State {
   CsvFile::Window window;
   std::vector<CsvField> fields;
-  std::vector<uint64_t> numbers;        // of the selected columns, each as its bits
+  std::vector<uint64_t> numbers;        // bits of each selected column's number
   std::vector<std::string_view> texts;  // of the selected columns
-  std::string unquoted;                 // texts that had doubled quotes
+  std::string unquoted;                 // texts whose doubled quotes were replaced
 };
 
-// Turns records into the values of the selected columns. Immutable once types are known; any
+// Converts records to the values of the selected columns. Immutable once the types are known; any
 // thread.
 class CsvParser {
  public:
@@ -32,7 +32,7 @@ class CsvParser {
 
   [[nodiscard]] const CsvColumns& columns() const { return columns_; }
 
-  // Splits a record into fields, as many as there are columns.
+  // Splits a record into fields and checks their number.
   [[nodiscard]] std::optional<CsvFault> Split(std::string_view record,
                                               std::vector<CsvField>& fields) const {
     if (auto fault = SplitCsvRecord(record, dialect_, fields)) return fault;
@@ -42,12 +42,12 @@ class CsvParser {
                     "", 0};
   }
 
-  // Fills the state's numbers and texts, or says what is wrong with the record.
+  // Fills the state's numbers and texts, or returns the record's error.
   [[nodiscard]] std::optional<CsvFault> Parse(std::string_view record, CsvState& state) const {
     if (auto fault = Split(record, state.fields)) return fault;
     state.unquoted.clear();
-    // Texts are views into it, so it must not grow: all unquoted texts together are shorter than
-    // the record.
+    // Texts are views into this string, so it must not grow: all unquoted texts together are
+    // shorter than the record.
     state.unquoted.reserve(record.size());
     for (size_t i = 0; i < columns_.selected.size(); ++i) {
       const CsvColumn& column = columns_.selected[i];
@@ -57,7 +57,7 @@ class CsvParser {
     return std::nullopt;
   }
 
-  // Widens the types that are not known yet by one record more.
+  // Widens the types that are not known yet by one more record.
   [[nodiscard]] std::optional<CsvFault> Infer(std::string_view record,
                                               std::vector<CsvField>& fields) {
     if (auto fault = Split(record, fields)) return fault;
@@ -72,7 +72,7 @@ class CsvParser {
   }
 
  private:
-  // False for a field that the column does not take.
+  // Returns false for a field that the column does not accept.
   [[nodiscard]] bool Store(const CsvColumn& column, const CsvField& field, size_t i,
                            CsvState& state) const {
     std::string_view text = field.text;
@@ -125,10 +125,10 @@ class CsvParser {
   CsvDialect dialect_;
   std::string na_value_;
   CsvColumns columns_;
-  int64_t rows_of_types_ = -1;  // that types were inferred from; -1: all
+  int64_t rows_of_types_ = -1;  // records from which types were inferred; -1: all
 };
 
-// The row's state, with the row's columns pointing into it.
+// The row's state; points the row's columns into it.
 CsvState& CsvStateOf(Row& row, const std::vector<CsvColumn>& selected) {
   if (!row.state) row.state = std::make_unique<CsvState>();
   auto& state = static_cast<CsvState&>(*row.state);
@@ -165,8 +165,8 @@ class CsvRecords final : public IndexedSource {
     for (const auto& file : files_) starts_.push_back(starts_.back() + file->records());
   }
 
-  // Reads every record, and leaves out the bad ones from now on. good_before_ says for each bad
-  // record how many good ones stand before it, which is all that Read needs to step over them.
+  // Reads every record and leaves out the bad ones from now on. good_before_ has the number of good
+  // records before each bad one, from which Read computes how many to skip.
   void Screen(const DataErrors& errors) {
     Row row;
     CsvState& state = StateOf(row);
@@ -179,14 +179,15 @@ class CsvRecords final : public IndexedSource {
         const Place place = files_[file]->PlaceOf(i, fault->offset, cursor);
         found.push_back({place.file, place.line, fault->message});
         good_before_.push_back(starts_[file] + i - static_cast<int64_t>(good_before_.size()));
-        // At each fault, so that a file of the wrong kind does not fill memory with faults first.
+        // Checks at each fault, so that a file of the wrong kind does not fill the memory with
+        // faults.
         CheckFraction(found, errors.options.max_fraction);
       }
     }
     if (errors.report && !found.empty()) errors.report(found, starts_.back());
   }
 
-  // Keeps one part of the good records. Reads every record.
+  // Keeps only one part of the good records. Reads every record.
   void Keep(const HashSplit& split, const std::string& key) {
     CsvFile::Window window;
     RecordSubset kept;
@@ -216,7 +217,8 @@ class CsvRecords final : public IndexedSource {
 
   [[nodiscard]] Provenance From(int64_t index) const override {
     index = RecordOf(index);
-    // The last file that begins at or before the record: empty files begin where the next one does.
+    // Finds the last file that begins at or before the record, because an empty file begins where
+    // the next one does.
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     const auto file = static_cast<size_t>(after - starts_.begin()) - 1;
     return {static_cast<int32_t>(file), index - starts_[file]};
@@ -235,11 +237,11 @@ class CsvRecords final : public IndexedSource {
   }
 
  private:
-  // The record of all files that is behind record `index` of this source.
+  // The record of all files that record `index` of this source stands for.
   [[nodiscard]] int64_t RecordOf(int64_t index) const {
     if (kept_) return (*kept_)[index];
-    // The good record `index` has as many bad ones before it as have at most `index` good ones
-    // before them.
+    // The bad records before good record `index` are those with at most `index` good records before
+    // them.
     return index + (std::upper_bound(good_before_.begin(), good_before_.end(), index) -
                     good_before_.begin());
   }
@@ -260,14 +262,14 @@ class CsvRecords final : public IndexedSource {
 
   std::vector<std::unique_ptr<CsvFile>> files_;
   CsvParser parser_;
-  std::vector<int64_t> starts_ = {0};  // index of each file's first record, and the end
-  std::vector<int64_t> good_before_;   // for each bad record; ascending
+  std::vector<int64_t> starts_ = {0};  // index of each file's first record, then the end
+  std::vector<int64_t> good_before_;   // good records before each bad record; ascending
   std::optional<RecordSubset> kept_;   // nullopt: all good records
 };
 
 std::vector<std::string> FilesOf(const CsvSource& options, const std::string& key) {
   std::vector<std::string> names = ListOf(options.file_pattern);
-  // The standard input is not a file to search for, and must be the only input.
+  // The standard input must be the only input; it is not searched for as a file.
   if (names == std::vector<std::string>{"-"}) return names;
   return FindFiles(names, key + ".file_pattern");
 }
@@ -296,7 +298,7 @@ std::vector<std::string> HeaderNames(const CsvFile& file, const CsvDialect& dial
   return TextsOf(fields);
 }
 
-// The names that all the headers agree on. Throws Error kData at the header that differs.
+// The names that all headers share. Throws Error kData at the first header that differs.
 std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& files,
                                  const CsvDialect& dialect) {
   std::vector<std::string> names = HeaderNames(*files.front(), dialect);
@@ -311,8 +313,8 @@ std::vector<std::string> NamesOf(const std::vector<std::unique_ptr<CsvFile>>& fi
   return names;
 }
 
-// The names of column_names, without those that may be left out if the first record has just so
-// many fields: rows to predict may come without their labels.
+// The names in column_names; leaves out the columns that the file may lack if the first record then
+// has the right number of fields. Rows to predict may lack labels.
 std::vector<std::string> NamesIn(std::string_view first, const CsvSource& options,
                                  const CsvDialect& dialect) {
   std::vector<std::string> names = *options.column_names;
@@ -359,8 +361,8 @@ void CheckOptions(const CsvSource& options, const std::string& key) {
   }
 }
 
-// Finds types in the first num_rows_for_inference records, over the ends of files; a bad record
-// counts as one of them.
+// Infers types from the first num_rows_for_inference records, across files; a bad record counts as
+// one of them.
 CsvColumns InferredColumns(const CsvSource& options, const CsvDialect& dialect, CsvColumns columns,
                            const std::vector<std::unique_ptr<CsvFile>>& files, bool skip) {
   CsvParser parser(options, dialect, std::move(columns));
@@ -443,8 +445,8 @@ std::shared_ptr<IndexedSource> OpenCsv(const CsvSource& options, const std::stri
   CsvParser parser(options, dialect, std::move(columns));
   auto records =
       std::make_shared<CsvRecords>(std::move(files), std::move(paths), std::move(parser), key);
-  // Bad records are found once for all, so that an epoch's size and order are known before its
-  // first batch.
+  // Finds bad records once, so that the size and order of an epoch are known before its first
+  // batch.
   if (errors.options.skip()) records->Screen(errors);
   if (options.split) records->Keep(*options.split, key);
   return records;

@@ -14,8 +14,8 @@
 namespace tpuest::data {
 namespace {
 
-// The columns that exist at one point of the pipeline. Each map step replaces or adds one; a column
-// that shares its beginning with another is a chain of its own, run for itself.
+// The columns that exist at one point of the pipeline. Each map step replaces or adds a column;
+// columns with a common beginning are separate chains, and each chain runs all of its steps.
 using Table = std::map<std::string, ColumnPlan>;
 
 size_t WidthOf(DType dtype) {
@@ -34,7 +34,7 @@ const ColumnPlan& Find(const Table& table, const std::string& name, const std::s
       .Key(key);
 }
 
-// An op on images that reads what a reshape made has to know the new sizes.
+// An op on images after a reshape must know the new sizes.
 std::shared_ptr<const ImageOp> Reshaped(const Shape& shape) {
   class ReshapedOp final : public ImageOp {
    public:
@@ -50,7 +50,7 @@ std::shared_ptr<const ImageOp> Reshaped(const Shape& shape) {
   return std::make_shared<ReshapedOp>(shape);
 }
 
-// Puts what an op does at the end of the column's chain; before its spec is the op's.
+// Adds an op's step to the end of the column's chain, whose spec becomes the op's.
 void Append(MappedColumn& mapped, ColumnPlan& column) {
   if (mapped.decoder) column.decoder = mapped.decoder;
   if (mapped.image) {
@@ -59,7 +59,7 @@ void Append(MappedColumn& mapped, ColumnPlan& column) {
     return;
   }
   const bool is_image = !column.images.empty();
-  // A step that only renames or reshapes runs nothing, hence no stage.
+  // A step that only renames or reshapes computes nothing, so it needs no stage.
   if (!mapped.step) {
     if (is_image && mapped.spec.shape.rank() == 3) {
       column.images.push_back({Reshaped(mapped.spec.shape), {}, mapped.spec.dtype});
@@ -74,7 +74,7 @@ void Append(MappedColumn& mapped, ColumnPlan& column) {
   }
 }
 
-// Images of a batch have one size.
+// All images of a batch must have the same size.
 void CheckSizes(const ColumnPlan& column) {
   if (column.images.empty() || column.spec.shape.fully_known()) return;
   const bool channels = column.spec.shape.rank() == 3 && column.spec.shape.dim(2) == kUnknownDim;
@@ -86,14 +86,14 @@ void CheckSizes(const ColumnPlan& column) {
       .Key(column.spec.key);
 }
 
-// The columns at one point after the other, and the graph of those that formulas make.
+// The columns after each op, and the graph of the columns that formulas compute.
 class ColumnTable {
  public:
   ColumnTable(const std::vector<TensorSpec>& columns, const std::string& key) {
     for (size_t i = 0; i < columns.size(); ++i) {
       ColumnPlan column;
       column.spec = columns[i];
-      // Errors about a column name the key that made it: the source, parse_example or a map step.
+      // Errors about a column name the key of its origin: the source, parse_example or a map step.
       if (column.spec.key.empty()) column.spec.key = key + ".source";
       column.input = i;
       column.input_name = columns[i].name;
@@ -102,7 +102,7 @@ class ColumnTable {
     }
   }
 
-  // The map ops and the window of the input_fn, or of the stages before number `end`.
+  // Applies the map ops and the window of the input_fn, or of the stages before number `end`.
   void ApplyAll(const InputFnOptions& options, const std::string& key,
                 std::optional<size_t> end = std::nullopt) {
     const auto stages = std::span(options.stages).first(end.value_or(options.stages.size()));
@@ -110,7 +110,7 @@ class ColumnTable {
                                      [](const StageOptions& stage) { return stage.window; });
     const auto before = static_cast<size_t>(window - stages.begin());
     const std::vector<KeyedMap> ops = MapOf(options, end);
-    // Those before the window are the first ones.
+    // The map ops before the window come first.
     const size_t of_records = MapOf(options, before).size();
     ApplyOps(std::span(ops).first(of_records), key);
     if (window == stages.end()) return;
@@ -136,7 +136,7 @@ class ColumnTable {
     }
   }
 
-  // The column that a formula gives.
+  // The column that a formula computes.
   [[nodiscard]] ColumnPlan Computed(const Formula& formula, const std::string& key) {
     if (!graph_) graph_ = std::make_shared<ColumnGraph>();
     std::map<std::string, Value> columns;
@@ -181,15 +181,15 @@ class ColumnTable {
     unstacked_.erase(name);
   }
 
-  // From here on a column is that of a window's examples, one behind the other: those that are read
-  // later.
+  // From now on each column contains all examples of a window, stacked; columns are stacked when
+  // they are read.
   void Stack(const WindowOptions& window) {
     window_ = window.size;
     has_short_windows_ = !window.drop_remainder;
     unstacked_ = Names();
   }
 
-  // [rows * window, ...] as [rows, window, ...]; what a short window lacks is filled up.
+  // Reshapes [rows * window, ...] to [rows, window, ...] and pads short windows.
   [[nodiscard]] ColumnPlan Stacked(const ColumnPlan& read, const std::string& key) {
     if (!graph_) graph_ = std::make_shared<ColumnGraph>();
     ColumnPlan column;
@@ -216,7 +216,8 @@ class ColumnTable {
     return ops::SelectV2(is_own, value, graph.Constant(filler));
   }
 
-  // Lengthens the chain of column `in` and stores it as `out`. `name` is the op's own.
+  // Appends an op to the chain of column `in` and stores the result as `out`. `name` is the op's
+  // own.
   void Apply(const MapOptions& op, const std::string& key, const std::string& name) {
     const MapColumns& names = ColumnsOf(op);
     ColumnPlan column = At(names.in, key + ".in");
@@ -236,8 +237,8 @@ class ColumnTable {
     Store(names.out.value_or(names.in), key, std::move(column));
   }
 
-  // A column in the graph: what a formula made, or a placeholder of what is read, the same for each
-  // use.
+  // A column in the graph: the result of a formula, or a placeholder for a column that is read, the
+  // same for every use.
   [[nodiscard]] Value ValueOf(const ColumnPlan& column, const std::string& key) {
     if (column.computed.valid()) return column.computed;
     if (column.is_list()) {
@@ -261,12 +262,12 @@ class ColumnTable {
 
   Table table_;
   std::shared_ptr<ColumnGraph> graph_;
-  std::map<std::string_view, int> seen_;  // ops of each kind
+  std::map<std::string_view, int> seen_;  // number of ops by type
   int64_t window_ = 1;
   bool has_short_windows_ = false;
-  const PaddingOptions* window_padding_ = nullptr;  // of windows that may be short
+  const PaddingOptions* window_padding_ = nullptr;  // padding of windows, if they may be short
   std::string window_padding_key_;
-  std::set<std::string> unstacked_;  // columns whose windows nobody has asked for yet
+  std::set<std::string> unstacked_;  // columns whose windows no op has read yet
 };
 
 std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table& table,
@@ -280,7 +281,7 @@ std::vector<std::string> FeatureNames(const InputFnOptions& options, const Table
       if (!others.contains(name)) names.push_back(name);
     }
   }
-  // TensorFlow flattens a dict of features by name.
+  // TensorFlow flattens a dict of features in the order of their names.
   std::sort(names.begin(), names.end());
   const auto twice = std::adjacent_find(names.begin(), names.end());
   if (twice != names.end()) {
@@ -389,8 +390,8 @@ InputPlan PlanLengths(const InputFnOptions& options, const std::vector<TensorSpe
   return plan;
 }
 
-// A column that goes along to the predictions must be one that is read. A name that resembles one
-// of these is reported like any unknown column.
+// A column that is passed on to the predictions must be read. A name that resembles one of these is
+// reported like any unknown column.
 void CheckForwarded(const Table& columns, const InputFnOptions& options, const std::string& name,
                     const std::string& key) {
   const auto* const csv = std::get_if<CsvSource>(&options.source);

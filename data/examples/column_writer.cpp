@@ -8,7 +8,7 @@
 namespace tpuest::data {
 namespace {
 
-// Scratch memory, aligned for any number, that only grows: a worker stops allocating after its
+// Scratch memory, aligned for any number. It only grows, so a worker stops allocating after its
 // longest example.
 class Scratch {
  public:
@@ -25,7 +25,7 @@ class Scratch {
   std::vector<Word> words_;
 };
 
-// The first step of a column of raw bytes: a string's bytes as the numbers they are.
+// The first step of a column of raw bytes: interprets a string's bytes as numbers.
 class Decoder {
  public:
   Decoder(const RawDecoder& options, const std::string& name) : options_(options), name_(name) {}
@@ -58,7 +58,7 @@ class Decoder {
   Scratch scratch_;
 };
 
-// Copies bytes; a memcpy of known size is no call, and most labels are one number.
+// Copies bytes. Most labels are one number, and a memcpy of a constant size needs no call.
 void Copy(const void* from, size_t bytes, void* to) {
   switch (bytes) {
     case 4:
@@ -72,8 +72,8 @@ void Copy(const void* from, size_t bytes, void* to) {
   }
 }
 
-// Runs the steps of a column on one example, from memory to memory, so that the last one writes
-// into the batch's tensor and at most two scratch buffers are needed:
+// Runs the steps of a column on one example. The last step writes into the batch's tensor, so at
+// most two scratch buffers are needed:
 //
 //     places_    scratch -> other scratch -> scratch -> out     no step works in place
 //                scratch -> out -> out -> out                   the last two do
@@ -94,12 +94,12 @@ class Chain {
     }
   }
 
-  // The values before the stages: decoded where the column begins with decode_raw.
+  // The values before the stages, decoded if the column begins with decode_raw.
   Values Input(Values values) {
     if (!decoder_) return values;
     return decoder_->Run(*static_cast<const std::string_view*>(values.data));
   }
-  // Writes the result of Input()'s values; `out` has room for it.
+  // Computes the result for the values of Input(); `out` has room for it.
   void Run(Values values, void* out) {
     if (values.count == 0) return;
     if (stages_.empty())
@@ -122,7 +122,7 @@ class Chain {
   enum Where : uint8_t { kOut, kScratch, kOtherScratch };
   std::vector<ColumnPlan::Stage> stages_;
   size_t in_width_;            // bytes of a value before the stages
-  std::vector<Where> places_;  // where each stage writes
+  std::vector<Where> places_;  // destination of each stage
   std::optional<Decoder> decoder_;
   Scratch scratch_[2];
 };
@@ -133,28 +133,28 @@ Shape BatchShape(int64_t rows, const Shape& row) {
   return Shape(std::move(dims));
 }
 
-// K of a batch of lists: the longest, rounded up to a power of two, so that few shapes are
-// compiled.
+// The width K of a batch of lists: the longest, rounded up to a power of two, so that few shapes
+// are compiled.
 int64_t PaddedLength(const std::vector<int64_t>& lengths) {
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(longest, 1))));
 }
 
-// Values of an element of a list of shape [?, ...].
+// The number of values per element of a list of shape [?, ...].
 int64_t StepOf(const Shape& list) {
   int64_t values = 1;
   for (int i = 1; i < list.rank(); ++i) values *= list.dim(i);
   return values;
 }
 
-// The list's shape with this length.
+// The list's shape with this number of elements.
 Shape WithLength(const Shape& list, int64_t length) {
   std::vector<int64_t> dims = list.dims();
   dims.front() = length;
   return Shape(std::move(dims));
 }
 
-// K of a batch of lists that are padded: as tf.data has it.
+// The width K of a batch of padded lists, as in tf.data.
 int64_t PaddedLength(const std::vector<int64_t>& lengths, const ColumnPlan::Padding& padding,
                      int64_t bucket_length, const std::string& name) {
   const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
@@ -169,7 +169,7 @@ int64_t PaddedLength(const std::vector<int64_t>& lengths, const ColumnPlan::Padd
       .Key(padding.key);
 }
 
-// Where lists of these lengths, filled up to K, have their values: bool [rows, K].
+// Marks the values in lists of these lengths, padded to K: bool [rows, K].
 Tensor PresentOf(const std::vector<int64_t>& lengths) {
   const int64_t k = PaddedLength(lengths);
   Tensor present(DType::kBool, Shape({static_cast<int64_t>(lengths.size()), k}));
@@ -181,7 +181,7 @@ Tensor PresentOf(const std::vector<int64_t>& lengths) {
   return present;
 }
 
-// Numbers of a fixed count: each row straight to its place in the batch's tensor.
+// A fixed count of numbers per row; writes each row directly to its position in the batch's tensor.
 class NumberWriter final : public ColumnWriter {
  public:
   NumberWriter(const ColumnPlan& plan, TensorPool& pool)
@@ -208,8 +208,8 @@ class NumberWriter final : public ColumnWriter {
   char* out_ = nullptr;  // of the next row
 };
 
-// Images: what comes before the first op on them, the ops one after the other, and their result to
-// its place in the batch's tensor.
+// Images: runs the steps before the first op on images, then these ops, and writes the result to
+// its position in the batch's tensor.
 class ImageWriter final : public ColumnWriter {
  public:
   ImageWriter(const ColumnPlan& plan, TensorPool& pool)
@@ -265,8 +265,8 @@ class ImageWriter final : public ColumnWriter {
   PictureScratch scratch_;
 };
 
-// Lists of numbers: gathered end to end, then spread over [rows, K], since K is known with the last
-// row.
+// Lists of numbers: collected one after the other, then copied to [rows, K], because K is known
+// only after the last row.
 class NumberListWriter final : public ColumnWriter {
  public:
   NumberListWriter(const ColumnPlan& plan, TensorPool& pool)
@@ -297,8 +297,7 @@ class NumberListWriter final : public ColumnWriter {
     Tensor tensor = pool_.Get(
         dtype, BatchShape(static_cast<int64_t>(lengths_.size()), WithLength(spec_.shape, length)));
     DispatchDType(dtype, [&]<class T>() {
-      // -1 for whole numbers (of an unsigned type its largest), NaN for floats, false for truth
-      // values.
+      // -1 for integers (for an unsigned type its largest value), NaN for floats, false for bools.
       T absent = IsFloating(dtype) ? ConvertTo<T>(std::numeric_limits<float>::quiet_NaN())
                                    : ConvertTo<T>(-static_cast<int>(IsInteger(dtype)));
       if (padding_) absent = *padding_->value.template data<T>();
@@ -320,7 +319,7 @@ class NumberListWriter final : public ColumnWriter {
  private:
   TensorSpec spec_;
   std::optional<ColumnPlan::Padding> padding_;
-  int64_t step_;  // values of an element of the list
+  int64_t step_;  // values per element of the list
   TensorPool& pool_;
   Chain chain_;
   Scratch scratch_;
@@ -329,8 +328,8 @@ class NumberListWriter final : public ColumnWriter {
   std::vector<char> bytes_;
 };
 
-// Strings: bytes gathered end to end, which the tensor then views and owns. Rows of one count, and
-// lists of any.
+// Strings: their bytes are collected in one string that the tensor then owns and views. Rows may
+// have a fixed count or be lists.
 class StringWriter final : public ColumnWriter {
  public:
   explicit StringWriter(const ColumnPlan& plan)
@@ -361,7 +360,7 @@ class StringWriter final : public ColumnWriter {
     if (padding_) text_.append(padding_->value.strings()[0]);
     const auto arena = std::make_shared<const std::string>(std::move(text_));
     text_ = std::string();
-    text_.reserve(size);  // the next batch is as long
+    text_.reserve(size);  // the next batch is about as long
     Tensor tensor = Tensor::Views(BatchShape(rows, row), arena);
     const char* bytes = arena->data();
     const std::string_view arena_end = std::string_view(*arena).substr(size);
@@ -370,7 +369,7 @@ class StringWriter final : public ColumnWriter {
     std::string_view* out = tensor.strings().data();
     for (const int64_t steps : lengths_) {
       const int64_t length = steps * step_;
-      // The places beyond a row's length stay "": views of a new tensor are empty.
+      // Positions beyond a row's length remain "", because the views of a new tensor are empty.
       for (int64_t i = 0; i < length; ++i, begin = *end++) out[i] = {bytes + begin, *end - begin};
       if (padding_) std::fill(out + length, out + row.elements(), arena_end);
       out += row.elements();
@@ -389,11 +388,11 @@ class StringWriter final : public ColumnWriter {
   std::string name_;
   Shape shape_;
   bool ragged_;
-  int64_t step_;  // values of an element of a list
+  int64_t step_;  // values per element of a list
   std::optional<ColumnPlan::Padding> padding_;
   int64_t bucket_length_ = 0;
-  std::string text_;          // all strings, end to end
-  std::vector<size_t> ends_;  // of each
+  std::string text_;          // all strings, one after the other
+  std::vector<size_t> ends_;  // end of each string
   std::vector<int64_t> lengths_;
 };
 

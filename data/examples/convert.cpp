@@ -18,7 +18,7 @@ Compression CompressionNamed(const std::string& name) {
 }
 
 std::shared_ptr<IndexedSource> OpenRecords(const SourceOptions& options) {
-  // A bad record ends a conversion: what is left out here would be missing for good.
+  // A bad record ends the conversion, because the output would lack it for good.
   AnySource any = OpenSource(options, false, "source");
   if (std::holds_alternative<CsvSource>(options)) {
     return std::get<std::shared_ptr<IndexedSource>>(any);
@@ -49,7 +49,7 @@ void WriteRecords(const IndexedSource& source, int64_t begin, int64_t end, const
   writer.Close();
 }
 
-// The inverse of EncodingOf, as YAML: decode_raw for bytes, casts for numbers that a tf.Example
+// The inverse of EncodingOf, as YAML: decode_raw for bytes, and casts for numbers that a tf.Example
 // widens.
 std::string InputFnText(const std::vector<TensorSpec>& columns) {
   std::string features = "parse_example:\n";
@@ -89,7 +89,7 @@ ConvertReport ConvertToTFRecord(const ConvertOptions& options) {
                                ? options.output
                                : fmt::format("{}-{:05}-of-{:05}", options.output, shard, shards));
     if (options.dry_run) continue;
-    // Shard i holds records n*i/k to n*(i+1)/k: sizes differ by one at most, and the order stays.
+    // Shard i has records n*i/k to n*(i+1)/k, so sizes differ by at most one and the order is kept.
     WriteRecords(*source, report.records * shard / shards, report.records * (shard + 1) / shards,
                  report.files.back(), compression);
   }

@@ -41,7 +41,7 @@ void WriteFeature(ExampleWriter& writer, std::string_view key, DType as, DType d
   }
   DispatchDType(dtype, [&]<class T>() {
     const auto* const from = static_cast<const T*>(values.data);
-    // The argument only says the type.
+    // The argument only selects the type.
     const auto converted = [&]<class To>(To /*of*/) {
       std::vector<To> numbers(count);
       for (size_t i = 0; i < count; ++i) numbers[i] = ConvertTo<To>(from[i]);
@@ -81,7 +81,7 @@ ExampleEncoder::ExampleEncoder(std::vector<TensorSpec> columns, RequestFeatures 
   for (const TensorSpec& column : columns_) {
     EncodedColumn as = EncodingOf(column);
     const auto wanted = requests_.find(column.name);
-    // A string stays a string, whatever is asked for: only numbers change their kind.
+    // A string stays a string, whatever type is requested: only numbers are converted.
     const bool numbers = as.dtype != DType::kString;
     if (numbers && wanted != requests_.end() && wanted->second.dtype != DType::kString) {
       as.dtype = wanted->second.dtype;

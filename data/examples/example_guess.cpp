@@ -14,7 +14,7 @@ std::string DTypeOfKind(FeatureKind kind) {
   return kind == FeatureKind::kFloat ? "float32" : "int64";
 }
 
-// A comment on what a reader should know before they trust the line; empty: nothing.
+// A comment on what a reader should check before trusting the line; empty if there is nothing.
 std::string Comment(const SeenFeature& seen, int64_t examples) {
   if (seen.mixed) return "lists of several types; only one can be read";
   if (seen.examples < examples) {
@@ -26,14 +26,14 @@ std::string Comment(const SeenFeature& seen, int64_t examples) {
 }  // namespace
 
 void ExampleGuess::Add(std::string_view example) {
-  std::map<std::string, FeatureView> features;  // the last of a name counts
+  std::map<std::string, FeatureView> features;  // the last feature of a name counts
   ParseExample(example, [&](const FeatureView& feature) {
     features.insert_or_assign(std::string(feature.name), feature);
   });
   ++examples_;
   for (const auto& [name, feature] : features) {
     SeenFeature& seen = features_[name];
-    // A feature without values shows no kind; the example counts as one that lacks it.
+    // A feature without values has no known kind; the example counts as one without the feature.
     if (feature.kind == FeatureKind::kNone || feature.count == 0) continue;
     const bool first = seen.examples == 0;
     if (first) seen.kind = feature.kind;

@@ -37,7 +37,7 @@ Shape FeatureShape(const std::vector<int64_t>& dims, const std::string& key) {
   return Shape(dims);
 }
 
-// A tensor of `shape` from as many values, or from one for all elements.
+// A tensor of `shape` from that many values, or from one value for all elements.
 Tensor DefaultOf(const Raw& raw, DType dtype, const Shape& shape, const std::string& key) {
   const Tensor given = ParseLiteral(raw, key).As(dtype, key);
   const int64_t n = shape.elements();
@@ -60,7 +60,7 @@ Tensor DefaultOf(const Raw& raw, DType dtype, const Shape& shape, const std::str
   return all;
 }
 
-// Grows only, so that a worker stops allocating.
+// Only grows, so that a worker stops allocating.
 template <class T>
 std::span<T> Room(std::vector<T>& values, size_t count) {
   if (values.size() < count) values.resize(count);
@@ -92,7 +92,7 @@ ExampleParser::ExampleParser(const std::map<std::string, FeatureOptions>& featur
   };
   size_t column = 0;
   for (const auto& [name, options] : features) sparse(options, column++);
-  // The names are set: views of them stay.
+  // All names are set now, so views of them stay valid.
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].feature.empty()) continue;
     const auto [found, is_new] = by_name_.emplace(slots_[i].feature, i);
@@ -119,7 +119,7 @@ ExampleParser::ExampleParser(const SequenceExampleOptions& options, const std::s
                fmt::format("{}.sequence_features.{}", key, name));
   }
   steps_end_ = columns_.size();
-  // Moved by the new ones.
+  // The added slots may have moved the names.
   by_name_.clear();
   for (size_t i = 0; i < steps_begin_; ++i) by_name_.emplace(slots_[i].feature, i);
   for (size_t i = steps_begin_; i < steps_end_; ++i) steps_by_name_.emplace(slots_[i].feature, i);
@@ -162,7 +162,7 @@ void ExampleParser::AddFeature(const std::string& name, const FeatureOptions& op
       throw Error(Code::kUsage, fmt::format("size is {}; expected 1 or more", sparse->size))
           .Key(place + ".size");
     }
-    // It is made of two others, and read by no name of its own.
+    // The column is computed from two features and has none of its own name.
     AddSlot("", column(Shape({sparse->size})), Kind::kSparse, Tensor());
   } else {
     const auto* const ragged = std::get_if<RaggedFeature>(&options);
@@ -200,15 +200,16 @@ size_t ExampleParser::Find(std::string_view name, size_t next) const {
 void ExampleParser::Parse(std::string_view example, ParsedExample& parsed) const {
   parsed.columns.resize(slots_.size());
   parsed.values.resize(slots_.size());
-  // Features are marked with the number of the parse, so that no marks need to be cleared.
+  // Marks features with the number of the parse, so that marks need not be cleared.
   ++parsed.parses;
-  size_t next = 0;  // writers put features in the order of their names, as columns_ has them
+  size_t next = 0;  // writers usually sort features by name, as columns_ is sorted
   ParseExample(example, [&](const FeatureView& feature) {
     size_t slot = Find(feature.name, next);
-    // A feature that holds no list at all is as good as none.
+    // A feature without a list counts as missing.
     if (slot == kNone || feature.kind == FeatureKind::kNone) return;
     next = slot + 1;
-    if (slots_[slot].is_shared) slot = by_name_.find(feature.name)->second;  // the first of them
+    if (slots_[slot].is_shared)
+      slot = by_name_.find(feature.name)->second;  // the first slot of the feature
     for (; slot != kNone; slot = slots_[slot].same_name) Take(feature, slot, parsed);
   });
   if (steps_begin_ != kNone) TakeSteps(example, parsed);
@@ -248,7 +249,7 @@ void ExampleParser::Take(const FeatureView& feature, size_t slot, ParsedExample&
   }
 }
 
-// Each step of a list is a feature of its own; the steps are concatenated.
+// Each step of a list is a separate feature; the steps are concatenated.
 void ExampleParser::TakeSteps(std::string_view example, ParsedExample& parsed) const {
   ParseFeatureLists(example, [&](std::string_view name, int64_t step, const FeatureView& feature) {
     const auto found = steps_by_name_.find(name);
@@ -301,7 +302,7 @@ void ExampleParser::TakeSparse(const Sparse& sparse, ParsedExample& parsed) cons
   ParsedExample::Column& memory = parsed.columns[sparse.column];
   parsed.values[sparse.column].count = size;
   const auto* const places = static_cast<const int64_t*>(indices.data);
-  // The column's own memory: which places have a value already.
+  // Marks the positions that already have a value, in the column's own memory.
   std::vector<int64_t>& taken = parsed.columns[sparse.indices].marks;
   taken.assign(static_cast<size_t>(size), 0);
   const auto scatter = [&]<class T>(std::vector<T>& row, const T* filler) {
@@ -333,7 +334,8 @@ void ExampleParser::TakeDefault(size_t slot, std::string_view example,
     parsed.values[slot] = {nullptr, 0};
     return;
   }
-  // Nothing stands in. The example is read again for its features' names: only an error needs them.
+  // There is no default. Only an error needs the features' names, so the example is read again for
+  // them.
   std::vector<std::string> names;
   ParseExample(example, [&](const FeatureView& feature) { names.emplace_back(feature.name); });
   const std::string& name = slots_[slot].feature;

@@ -18,7 +18,7 @@ void CheckName(const std::string& name, const std::set<std::string>& names,
       .Key(key);
 }
 
-// The FixedLenSequenceFeature of that name; nullptr for any other.
+// The FixedLenSequenceFeature with that name; nullptr if there is none.
 const FixedLenSequenceFeature* StepsOf(const InputFnOptions& options, const std::string& name) {
   const auto in = [&](const auto& features) -> const FixedLenSequenceFeature* {
     const auto found = features.find(name);

@@ -15,13 +15,13 @@ Shape Batched(const Shape& row) {
   return Shape(std::move(dims));
 }
 
-// The type that a step computes in: bfloat16 is computed in float and rounded at the end.
+// The type in which a step computes: bfloat16 is computed in float and rounded at the end.
 DType WideOf(DType dtype) { return dtype == DType::kBfloat16 ? DType::kFloat : dtype; }
 
-// Casts whole numbers to float32, as the steps over floats do.
+// Casts integers to float32, as the steps over floats do.
 Value FloatFirst(Value x) { return IsFloating(x.dtype()) ? x : ops::Cast(x, DType::kFloat); }
 
-// One value as a scalar, several as a vector that broadcasts over the last axis.
+// One value as a scalar; several values as a vector that broadcasts over the last axis.
 Value Numbers(Graph& graph, DType dtype, const std::vector<double>& values) {
   const Tensor all = Tensor::Of<double>({static_cast<int64_t>(values.size())}, values);
   return graph.Constant((values.size() == 1 ? all.Reshaped({}) : all).Cast(dtype));
@@ -35,7 +35,7 @@ Value Nodes(const CastMap& o, const TensorSpec& /*spec*/, Value x) {
   return ops::Cast(x, *DTypeFromName(o.dtype));
 }
 
-// The product is rounded once, from double, as AffineStep does it.
+// The product is rounded once, from double, as in AffineStep.
 Value Nodes(const RescalingMap& o, const TensorSpec& /*spec*/, Value x) {
   x = FloatFirst(x);
   const DType wide = WideOf(x.dtype());
@@ -56,7 +56,7 @@ Value Nodes(const OneHotMap& o, const TensorSpec& /*spec*/, Value x) {
                                                                .off_value = o.off_value});
 }
 
-// Narrow whole numbers are added in int32 and wrap around when they are cast back.
+// Small integers are added in int32 and wrap around when they are cast back.
 Value Nodes(const AddMap& o, const TensorSpec& /*spec*/, Value x) {
   const bool narrow = IsInteger(x.dtype()) && SizeOf(x.dtype()) < sizeof(int32_t);
   const Value wide = ops::Cast(x, narrow ? DType::kInt32 : WideOf(x.dtype()));
@@ -71,12 +71,13 @@ Value Nodes(const NormalizeMap& o, const TensorSpec& /*spec*/, Value x) {
   return ops::Cast(ops::RealDiv(ops::Sub(wide, mean), std), x.dtype());
 }
 
-// Its nodes are a formula's, of several columns: MapGraph builds them.
+// A formula reads several columns, so MapGraph builds its nodes.
 Value Nodes(const ExprMap& o, const TensorSpec& /*spec*/, Value /*x*/) {
   throw Error(Code::kInternal, "a formula has no node of one column").At(o.value.place);
 }
 
-// Images are decoded and drawn for in the input workers; a receiver takes them as the model does.
+// The input workers decode and augment images; a receiver takes images in the form in which the
+// model does.
 Value Nodes(const ImageMap& /*o*/, const TensorSpec& spec, Value /*x*/) {
   throw Error(
       Code::kUsage,
@@ -93,7 +94,7 @@ Value MapNodes(const MapOptions& options, const TensorSpec& spec, Value x) {
 }
 
 Value RawNodes(Value x, DType dtype, const Shape& shape, bool little_endian) {
-  // Any byte but 0 is true; DecodeRaw would keep the byte.
+  // Any byte except 0 is true; DecodeRaw would keep the byte.
   const DType stored = dtype == DType::kBool ? DType::kUint8 : dtype;
   const Value numbers = ops::Reshape(ops::DecodeRaw(x, stored, little_endian), Batched(shape));
   return ops::Cast(numbers, dtype);

@@ -11,7 +11,7 @@
 namespace tpuest::data {
 namespace {
 
-// Throws the errors of one op: they name the op, its column and what that holds.
+// Throws the errors of one op; they name the op, its column and the column's type.
 class Refusal {
  public:
   Refusal(const MapOptions& options, const TensorSpec& spec, std::string key)
@@ -31,20 +31,20 @@ class Refusal {
   std::string key_;
 };
 
-// Lists of any length, or images of any size.
+// True for lists of any length and images of any size.
 bool IsRagged(const TensorSpec& spec) { return !spec.shape.fully_known(); }
 
 DType DTypeNamed(const std::string& name, const Refusal& refuse) {
   const std::optional<DType> dtype = DTypeFromName(name);
-  // Strings have no size here, and no kernel of ours computes in half.
+  // Strings have no size here, and no kernel computes in half.
   if (!dtype || SizeOf(*dtype) == 0 || *dtype == DType::kHalf) {
     refuse(fmt::format("no numeric dtype is named '{}'", name));
   }
   return *dtype;
 }
 
-// Converts as static_cast does: fractions are cut off, and any number but 0 is true. The kernel is
-// looked up when a step runs: jobs are checked before the processor's kernels are chosen.
+// Converts as static_cast does: fractions are truncated, and any number but 0 is true. Looks up the
+// kernel when a step runs, because jobs are checked before the processor's kernels are chosen.
 class CastStep final : public MapStep {
  public:
   CastStep(DType from, DType to) : from_(from), to_(to) {}
@@ -67,7 +67,7 @@ std::vector<char> BytesOf(double value, DType dtype) {
 }
 
 // Rescaling: x * scale + offset in T; bfloat16 is computed in float and rounded. The product is
-// rounded once, so that a scale of 1/255 gives what a division by 255 gives.
+// rounded once, so a scale of 1/255 gives the same as a division by 255.
 template <class T>
 class AffineStep final : public MapStep {
  public:
@@ -103,7 +103,7 @@ class AddStep final : public MapStep {
  private:
   [[nodiscard]] T Sum(T x) const {
     if constexpr (std::is_integral_v<T>) {
-      // Whole numbers wrap around, as TensorFlow's do.
+      // Integers wrap around, as in TensorFlow.
       return static_cast<T>(static_cast<uint64_t>(x) + static_cast<uint64_t>(value_));
     } else {
       return ConvertTo<T>(ConvertTo<Wide>(x) + value_);
@@ -113,8 +113,8 @@ class AddStep final : public MapStep {
 };
 
 template <class T>
-// Normalization: (x - mean) / std over rows of as many values as there are means: the last axis, or
-// single values.
+// Normalization: (x - mean) / std over rows with as many values as there are means: the last axis,
+// or single values.
 class NormalizeStep final : public MapStep {
  public:
   using Wide = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
@@ -138,8 +138,8 @@ class NormalizeStep final : public MapStep {
   std::vector<Wide> std_;
 };
 
-// One-hot vectors: count values become count * depth, everything off, then one on where the index
-// is within.
+// One-hot vectors: count values become count * depth; fills them with `off`, then writes `on` at
+// each valid index.
 class OneHotStep final : public MapStep {
  public:
   OneHotStep(DType from, DType to, const OneHotMap& options)
@@ -168,7 +168,7 @@ class OneHotStep final : public MapStep {
   std::vector<char> off_row_;  // depth_ values
 };
 
-// Casts and then runs a step of floats, in place on the cast's result.
+// Casts to float and runs a step of floats in place on the result.
 class FloatFirstStep final : public MapStep {
  public:
   FloatFirstStep(std::unique_ptr<MapStep> cast, std::unique_ptr<MapStep> step)
@@ -183,8 +183,8 @@ class FloatFirstStep final : public MapStep {
   std::unique_ptr<MapStep> step_;
 };
 
-// A column through make.operator()<T>() for its type, or for float32, behind a cast, where it holds
-// whole numbers.
+// Makes a step by make.operator()<T>() for the column's type; for integers, makes one for float32
+// after a cast.
 template <class Make>
 MappedColumn FloatStep(const TensorSpec& spec, Make make) {
   MappedColumn mapped{spec, nullptr, std::nullopt};
@@ -245,7 +245,7 @@ MappedColumn Resolve(const ReshapeMap& o, const TensorSpec& spec, const Refusal&
       known *= dim;
     }
   }
-  // -1 is whatever fills the shape; the check below refuses where nothing does.
+  // -1 is the size that fills the shape; the check below refuses shapes that no size fills.
   if (free != nullptr) *free = known == 0 ? 0 : elements / known;
   if (Shape(dims).elements() != elements) {
     refuse(fmt::format("{} values do not fill shape {}", elements, Shape(o.shape).Text()));
@@ -273,7 +273,7 @@ MappedColumn Resolve(const AddMap& o, const TensorSpec& spec, const Refusal& ref
   MappedColumn mapped{spec, nullptr, std::nullopt};
   DispatchDType(spec.dtype, [&]<class T>() {
     if constexpr (!std::is_same_v<T, bool>) {
-      // A cast of a negative double to an unsigned type is undefined: through int64 it wraps
+      // A cast of a negative double to an unsigned type is undefined; through int64 it wraps
       // around.
       if constexpr (std::is_unsigned_v<T>) {
         // A negative value wraps around.

@@ -23,7 +23,7 @@ std::string YamlEscaped(const std::string& text) {
 }  // namespace
 
 std::string YamlKey(const std::string& name) {
-  // Words that a YAML reader takes for something else than text, in any case of letters.
+  // Words that a YAML reader does not take as strings, in any case.
   constexpr std::array<std::string_view, 8> kWords = {"true", "false", "null", "yes",
                                                       "no",   "on",    "off",  "nan"};
   constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -5,8 +5,8 @@
 namespace tpuest::data {
 namespace {
 
-// Tensors are freed about in the order in which they were handed out: looks at more than these
-// find few, and would take longer the more columns a batch has.
+// Tensors are freed roughly in the order in which they were returned: checking more than this many
+// rarely finds one, and would take longer the more columns a batch has.
 constexpr size_t kMostLooks = 64;
 
 }  // namespace
@@ -21,7 +21,7 @@ Tensor TensorPool::Get(DType dtype, const Shape& shape) {
       if (tensor.dtype() == dtype && tensor.shape() == shape && tensor.Unshared()) return tensor;
     }
   }
-  // Made outside of the lock: a new tensor is zeroed.
+  // Allocates outside the lock, because a new tensor is zeroed.
   Tensor tensor(dtype, shape);
   const std::lock_guard lock(mutex_);
   if (tensors_.size() < limit_) tensors_.push_back(tensor);

@@ -1,4 +1,4 @@
-// Map ops that mirror images and change their colours.
+// Map ops that mirror images or change their colours.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@ namespace tpuest::data {
 namespace {
 
 constexpr float kFromByte = static_cast<float>(1.0 / 255);
-constexpr float kToByte = 255.5F;  // and truncated: 1 is 255, and so is what 255 became
+constexpr float kToByte = 255.5F;  // truncated after scaling: both 1 and a converted 255 give 255
 
 void BytesToFloats(Picture& picture, PictureScratch& scratch, float scale) {
   Picture& floats = scratch.other;
@@ -28,7 +28,7 @@ void FloatsToBytes(Picture& picture, PictureScratch& scratch, bool saturate) {
   auto* to = made.data<uint8_t>();
   for (int64_t i = 0; i < picture.values(); ++i) {
     const float scaled = from[i] * kToByte;
-    // A number without a place among int64 (or none at all) has none in a byte either.
+    // A number outside int64, or NaN, has no value as a byte.
     const float held = saturate                  ? std::clamp(scaled, 0.0F, 255.0F)
                        : std::abs(scaled) < 1e9F ? scaled
                                                  : 0.0F;
@@ -37,7 +37,7 @@ void FloatsToBytes(Picture& picture, PictureScratch& scratch, bool saturate) {
   picture.Swap(made);
 }
 
-// Calls change(floats, picture) on the image as floats; bytes are 0..1 meanwhile.
+// Calls change(floats, picture) on the image as floats; bytes become 0..1 for the call.
 template <class Change>
 void InFloats(Picture& picture, PictureScratch& scratch, const Change& change) {
   const bool bytes = picture.dtype == DType::kUint8;
@@ -70,7 +70,7 @@ void Contrast(float factor, float* x, const Picture& picture) {
   }
 }
 
-// A colour as its hue, 0 to below 6, and its least and largest part.
+// A colour as its hue (0 to below 6) and its smallest and largest component.
 struct HueRange {
   float hue = 0;
   float least = 0;
@@ -95,7 +95,8 @@ HueRange HueOf(const float* rgb) {
 }
 
 void SetHue(const HueRange& of, float* rgb) {
-  // The channels that have the largest, the middle and the least part in each sixth of the circle.
+  // The channels with the largest, middle and smallest component in each sixth of the colour
+  // circle.
   constexpr int kOrder[6][3] = {{0, 1, 2}, {1, 0, 2}, {1, 2, 0}, {2, 1, 0}, {2, 0, 1}, {0, 2, 1}};
   const int sixth = std::clamp(static_cast<int>(of.hue), 0, 5);
   const float within = of.hue - static_cast<float>(sixth);

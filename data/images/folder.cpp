@@ -22,9 +22,9 @@ int ChannelsOf(const std::string& color_mode) {
   return color_mode == "rgba" ? 4 : 3;
 }
 
-// The columns of images with labels of `classes` kinds; 0: no labels.
+// The columns of images with `classes` labels; 0: without labels.
 std::vector<TensorSpec> ImageColumns(const ImageFolderSource& options, int64_t classes) {
-  // Nearest keeps a file's type, and Keras makes floats of it when they are batched.
+  // `nearest` keeps a file's type, but Keras converts it to float when it batches.
   std::vector<TensorSpec> columns = {
       {"image", options.whole_numbers ? DType::kUint8 : DType::kFloat,
        Shape({options.image_size[0], options.image_size[1], ChannelsOf(options.color_mode)})}};
@@ -38,7 +38,7 @@ std::vector<TensorSpec> ImageColumns(const ImageFolderSource& options, int64_t c
   return columns;
 }
 
-// The memory of a worker between its reads.
+// A worker's memory between reads.
 struct ImageState final : Row::State {
   Picture picture;
   PictureScratch scratch;
@@ -68,7 +68,8 @@ class ImageFolder : public IndexedSource {
     SetRow(index, state->picture.bytes.data(), row);
   }
 
-  // Decodes image `index` to floats of the options' size. Throws Error kData that names the file.
+  // Decodes image `index` to floats and resizes it to the options' size. Throws Error kData that
+  // names the file.
   void ReadImage(int64_t index, ImageState& state) const {
     const std::string& path = files()[static_cast<size_t>(index)];
     const MappedFile file(path);
@@ -85,7 +86,7 @@ class ImageFolder : public IndexedSource {
   [[nodiscard]] const ImageFolderSource& options() const { return options_; }
 
  protected:
-  // The row of an image whose pixels are at `image`.
+  // Fills the row for an image whose pixels are at `image`.
   void SetRow(int64_t index, const void* image, Row& row) const {
     row.from = From(index);
     row.columns.resize(columns().size());
@@ -132,7 +133,7 @@ class ImageFolder : public IndexedSource {
     picture.Swap(floats);
   }
 
-  // What a file of the right size would have held.
+  // Rounds pixels to the integers that a file of the right size would contain.
   static void Round(ImageState& state) {
     Picture& picture = state.picture;
     if (picture.dtype == DType::kUint8) return;
@@ -151,7 +152,7 @@ class ImageFolder : public IndexedSource {
   size_t classes_;
 };
 
-// Calls fn(i, state) for 0..count-1 on all processors; the error of the lowest i is thrown.
+// Calls fn(i, state) for 0..count-1 on all processors; throws the error of the lowest i.
 template <class Fn>
 void ForEachImage(int64_t count, const Fn& fn) {
   std::vector<std::exception_ptr> errors(static_cast<size_t>(count));
@@ -177,14 +178,14 @@ void ForEachImage(int64_t count, const Fn& fn) {
   }
 }
 
-// Keeps each image in memory once it is decoded. Two threads that meet at one both decode it, and
-// one of them keeps it.
+// Keeps each image in memory after decoding it. If two threads decode the same image, only one of
+// them keeps it.
 class KeptImages final : public ImageFolder {
  public:
   KeptImages(ImageFolderSource options, ImageList list)
       : ImageFolder(std::move(options), std::move(list)),
         image_floats_(image_bytes() / sizeof(float)),
-        // Not written to here: pages come with the images.
+        // Not initialised: pages are allocated as images are stored.
         images_(std::make_unique_for_overwrite<float[]>(image_floats_ * files().size())),
         states_(std::make_unique<std::atomic<uint8_t>[]>(files().size())) {}
   void Read(int64_t index, Row& row) const override {
@@ -212,7 +213,7 @@ class KeptImages final : public ImageFolder {
   std::unique_ptr<std::atomic<uint8_t>[]> states_;
 };
 
-// Keeps the images in a file, which later runs find again:
+// Keeps the images in a file that later runs reuse:
 //
 //     "tpuest images 1\n"
 //     uint64 fingerprint of the files' names, sizes and times, and of how they are decoded
@@ -261,7 +262,7 @@ class ImagesInFile final : public ImageFolder {
     return file.bytes().starts_with(head) &&
            file.bytes().size() == head.size() + image_bytes() * files().size();
   }
-  // Some images at a time, decoded side by side and written in order.
+  // Decodes several images at a time in parallel and writes them in order.
   void Write(const std::string& path, const std::string& head) const {
     constexpr int64_t kAtOnce = 128;
     AtomicFile out(path);
@@ -283,7 +284,7 @@ class ImagesInFile final : public ImageFolder {
   std::unique_ptr<MappedFile> file_;
 };
 
-// Leaves out the files that cannot be decoded, and reports them.
+// Leaves out files that cannot be decoded, and reports them.
 void LeaveOutBad(const ImageFolderSource& options, const DataErrors& errors, ImageList& list) {
   const auto count = static_cast<int64_t>(list.files.size());
   std::vector<std::string> why(list.files.size());
@@ -301,7 +302,7 @@ void LeaveOutBad(const ImageFolderSource& options, const DataErrors& errors, Ima
   good.class_names = list.class_names;
   for (size_t i = 0; i < why.size(); ++i) {
     if (!why[i].empty()) {
-      // The message begins with the file.
+      // The message begins with the file's path, which is removed.
       bad.push_back({list.files[i], 0, why[i].substr(list.files[i].size() + 2)});
       continue;
     }
@@ -330,7 +331,7 @@ void ReportUnreadable(const std::vector<std::string>& folders, const DataErrors&
   errors.report(bad, 0);
 }
 
-// The files as they are.
+// The undecoded files.
 class ImageFiles final : public IndexedSource {
  public:
   ImageFiles(const std::string& column, std::vector<std::string> files)

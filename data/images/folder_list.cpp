@@ -31,15 +31,15 @@ std::string ListText(const std::vector<std::string>& names) {
   return "[" + Join(quoted, ", ") + "]";
 }
 
-// Whether permissions keep this process from what is in the folder.
+// Whether missing permissions keep this process from reading the folder.
 bool IsClosed(const std::string& folder) {
   return ::euidaccess(folder.c_str(), R_OK | X_OK) != 0 && errno == EACCES;
 }
 
-// A link into a folder above itself would never end; no real tree is so deep.
+// A link to a parent folder would never end; no real tree is this deep.
 constexpr int kMostFolderDepth = 64;
 
-// Folders, the first and all that are below it, by their paths.
+// Walks a folder and all folders below it, in the order of their paths.
 class FolderWalk {
  public:
   FolderWalk(bool follow_links, std::vector<std::string>& unreadable)
@@ -215,7 +215,7 @@ std::vector<std::string> ImagesBelow(const std::string& directory, bool follow_l
 std::vector<size_t> NumpyShuffle(uint32_t seed, size_t count) {
   std::vector<size_t> order(count);
   std::iota(order.begin(), order.end(), size_t{0});
-  // C++ seeds it as numpy does.
+  // C++ seeds the generator as numpy does.
   std::mt19937 random(seed);
   for (size_t i = count; i-- > 1;) {
     uint32_t mask = static_cast<uint32_t>(i);

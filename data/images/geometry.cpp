@@ -11,7 +11,7 @@
 namespace tpuest::data {
 namespace {
 
-// The words of an attempt: their number does not depend on what comes of it.
+// The random words of an attempt; their number does not depend on the result.
 struct Attempt {
   float ratio;
   uint32_t height;
@@ -25,7 +25,7 @@ int64_t Part(uint32_t word, int64_t count) {
 
 int64_t Rounded(float value) { return std::lrint(value); }
 
-// One attempt, as TensorFlow's GenerateRandomCrop has it; false where it comes out of bounds.
+// One attempt of TensorFlow's GenerateRandomCrop; returns false if the crop is out of bounds.
 bool TryCrop(const DistortedBox& box, int64_t height, int64_t width, const Attempt& attempt,
              CropWindow& crop) {
   const float ratio = attempt.ratio;
@@ -52,13 +52,13 @@ bool TryCrop(const DistortedBox& box, int64_t height, int64_t width, const Attem
       tall <= 0) {
     return false;
   }
-  // TensorFlow never takes the last place.
+  // As in TensorFlow, the last possible position is never drawn.
   crop.y = tall < height ? Part(attempt.y, height - tall) : 0;
   crop.x = crop.width < width ? Part(attempt.x, width - crop.width) : 0;
   return area() >= static_cast<float>(box.min_object_covered) * whole;
 }
 
-// The kernel that a method lays over the image; of the others each has its own way.
+// The kernel of a resampling method; nullopt for methods that have their own implementation.
 std::optional<ResampleKernel> KernelOf(const Resizing& how) {
   if (how.method == "lanczos3") return ResampleKernel::kLanczos3;
   if (how.method == "lanczos5") return ResampleKernel::kLanczos5;
@@ -138,7 +138,7 @@ void Crop(const CropWindow& window, Picture& picture) {
   const uint8_t* from = picture.bytes.data() + static_cast<size_t>(window.y) * from_row +
                         static_cast<size_t>(window.x) * pixel;
   uint8_t* to = picture.bytes.data();
-  // Towards the front: a row is read before anything is written over it.
+  // Moves rows towards the front, so a row is read before it is overwritten.
   for (int64_t y = 0; y < window.height; ++y, from += from_row, to += row) {
     std::memmove(to, from, row);
   }

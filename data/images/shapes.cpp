@@ -24,7 +24,7 @@ bool InDisc(Point p, Point middle, float radius) {
 bool InBox(Point p, float half_width, float half_height) {
   return std::abs(p.x) < half_width && std::abs(p.y) < half_height;
 }
-// A point is within a polygon if a ray from it crosses the outline an odd number of times.
+// A point is inside a polygon if a ray from it crosses the outline an odd number of times.
 bool InPolygon(Point p, std::span<const Point> corners) {
   bool within = false;
   for (size_t i = 0, j = corners.size() - 1; i < corners.size(); j = i++) {
@@ -36,8 +36,8 @@ bool InPolygon(Point p, std::span<const Point> corners) {
   return within;
 }
 
-// Points on a circle, from the top on, as fractions of its radius: no library's sine, whose last
-// bit is not the same everywhere.
+// Points on a circle, starting at the top, as fractions of its radius. A library's sine is not
+// used, because its last bit depends on the machine.
 constexpr std::array<Point, 10> kTenth = {{{0, -1},
                                            {0.587785F, -0.809017F},
                                            {0.951057F, -0.309017F},
@@ -50,8 +50,8 @@ constexpr std::array<Point, 10> kTenth = {{{0, -1},
                                            {-0.587785F, -0.809017F}}};
 constexpr std::array<Point, 3> kThird = {{{0, -1}, {0.866025F, 0.5F}, {-0.866025F, 0.5F}}};
 
-// The region of a point in a kind's drawing: 0 the background, 1 and 2 the shape's two colours. The
-// shape lies within 1 of the middle.
+// The region of a point in a drawing: 0 the background, 1 and 2 the shape's two colours. The shape
+// lies within distance 1 of the middle.
 using PartFn = int (*)(Point);
 
 bool InStar(Point p) {
@@ -128,7 +128,7 @@ constexpr std::array<PartFn, 5> kFlowerParts = {BellParts, CloverParts, DaisyPar
                                                 TulipParts};
 
 using Color = std::array<float, 3>;
-// The middle of each kind's colours: of its shape, and of its second part.
+// The central colours of each kind: of its shape, and of its second part.
 constexpr std::array<std::array<Color, 2>, 5> kFlowerColors = {{{{{110, 80, 200}, {230, 220, 120}}},
                                                                 {{{60, 160, 70}, {40, 100, 50}}},
                                                                 {{{225, 225, 215}, {225, 190, 50}}},
@@ -147,7 +147,7 @@ float Distance(const Color& a, const Color& b) {
   return std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]) + std::abs(a[2] - b[2]);
 }
 
-// Ground, shape and second part.
+// The colours of background, shape and second part.
 using Palette = std::array<Color, 3>;
 
 Palette DrawPalette(ShapeFamily family, size_t kind, Draws& draws) {
@@ -161,7 +161,7 @@ Palette DrawPalette(ShapeFamily family, size_t kind, Draws& draws) {
   } else {
     palette[1] = palette[2] = DrawColor(draws, kGray, kAny);
   }
-  // A shape that nobody could see is given the opposite ground.
+  // If the shape would be hard to see, the background becomes the opposite colour.
   constexpr float kLeast = 150;
   if (Distance(palette[0], palette[1]) < kLeast) {
     for (size_t c = 0; c < 3; ++c) palette[0][c] = palette[1][c] < kAny ? 235.0F : 20.0F;
@@ -169,10 +169,10 @@ Palette DrawPalette(ShapeFamily family, size_t kind, Draws& draws) {
   return palette;
 }
 
-// From pixels to the kind's own box.
+// Maps pixels to the shape's own coordinates.
 struct ShapePlace {
   Point middle;
-  float scale = 1;  // pixels of the box's 1
+  float scale = 1;  // pixels per unit
   float cosine = 1;
   float sine = 0;
 
@@ -181,7 +181,7 @@ struct ShapePlace {
     scale = wide * draws.Between(0.22F, 0.42F);
     const float room = wide - 2 * scale;
     middle = {scale + room * draws.Uniform(), scale + room * draws.Uniform()};
-    // A turn by angle a with tan(a / 2) = t, a quarter of a right angle at most.
+    // A rotation by angle a with tan(a / 2) = t, at most a quarter of a right angle.
     const float t = draws.Between(-0.2F, 0.2F);
     cosine = (1 - t * t) / (1 + t * t);
     sine = 2 * t / (1 + t * t);
@@ -193,7 +193,7 @@ struct ShapePlace {
   }
 };
 
-// The mean of four points of a pixel.
+// The mean of four points within a pixel.
 Color Painted(const ShapePlace& place, PartFn part, const Palette& palette, int64_t x, int64_t y) {
   Color sum = {};
   for (const float dy : {0.25F, 0.75F}) {

@@ -1,4 +1,4 @@
-// Map ops that decode images and change their size.
+// Map ops that decode images or change their size.
 
 #include <algorithm>
 #include <cmath>
@@ -25,13 +25,13 @@ bool IsWhole(const CropWindow& window, const ImageHeader& header) {
   return window.height == header.height && window.width == header.width;
 }
 
-// The size of a side behind `change`, where it is known.
+// The size of a side after `change`, if it is known.
 template <class Change>
 int64_t Changed(int64_t side, Change change) {
   return side == kAny ? kAny : change(side);
 }
 
-// Version 1 has the four oldest methods, and no antialias.
+// TensorFlow 1's resize has the four oldest methods, and no antialias.
 void CheckHalfPixels(const ResizeMap& o) {
   if (o.half_pixel_centers) return;
   const bool is_old = o.method == "bilinear" || o.method == "nearest" || o.method == "bicubic" ||
@@ -163,7 +163,7 @@ ImageColumn ResolveImageOp(const CropOrPadMap& o, const TensorSpec& spec, uint64
   return ImageOf(spec, spec.dtype, o.target_height, o.target_width, spec.shape.dim(2),
                  [height = o.target_height, width = o.target_width](
                      Picture& picture, const RecordKey&, PictureScratch& s) {
-                   // Both differences are halved downwards, as Python does it.
+                   // Halves both differences rounding down, as Python does.
                    const int64_t tall = std::min(height, picture.height);
                    const int64_t wide = std::min(width, picture.width);
                    const int64_t y = std::max<int64_t>(picture.height - height, 0) / 2;

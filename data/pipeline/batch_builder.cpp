@@ -5,22 +5,22 @@
 namespace tpuest::data {
 namespace {
 
-// The weights [rows], 1 for the first `examples` rows and 0 (a new tensor's) for the padding.
+// The weights [rows]: 1 for the first `examples` rows, 0 (the value of a new tensor) for padding.
 Tensor ExampleWeight(int64_t rows, int64_t examples) {
   Tensor weight(DType::kFloat, Shape({rows}));
   std::fill_n(weight.data<float>(), examples, 1.0F);
   return weight;
 }
 
-// The parser and the steps know the feature, and this the record; a source's own errors have their
-// place already.
+// Adds the record to an error of the parser or of a step, which name only the feature. A source's
+// own errors already have their place.
 Error WithRecord(const Error& error, const std::string& file, int64_t record) {
   std::vector<Fault> faults = error.faults();
   faults.front().message = fmt::format("{}: record {}: {}", file, record, faults.front().message);
   return {error.code(), std::move(faults)};
 }
 
-// Marks the records that belong to their window, bool [rows * window]; padding rows are like the
+// Marks the records that belong to their window, bool [rows * window]; padding rows repeat the
 // first row.
 Tensor WindowPlaces(const Drawn& drawn, int64_t rows, int64_t window) {
   Tensor places(DType::kBool, Shape({rows * window}));
@@ -36,7 +36,7 @@ bool HasFixedShape(const ColumnPlan& column) {
   return column.spec.shape.fully_known() && !column.padding;
 }
 
-// Whether no row's shape follows from the others of its batch.
+// True if no row's shape depends on the other rows of its batch.
 bool HasFixedShapes(const InputPlan& plan) {
   const auto all = [](const std::vector<ColumnPlan>& columns) {
     return std::all_of(columns.begin(), columns.end(), HasFixedShape);
@@ -97,12 +97,12 @@ void BatchBuilder::ReadRow(const Drawn& drawn, int64_t row) {
     context_.decoder->Decode(row_.text, row_);
     return;
   }
-  // A streamed record is a slice of the drawn bytes, and looks like SerializedColumn().
+  // A streamed record is a slice of the drawn bytes, in the form of SerializedColumn().
   row_.columns.assign(1, {&row_.text, 1});
 }
 
 void BatchBuilder::MapRow(int64_t epoch) {
-  // The plan's inputs count the columns of parse_example, or without one the source's.
+  // The plan numbers the columns of parse_example, or of the source if there is none.
   const std::vector<Values>* values = &row_.columns;
   if (context_.parser != nullptr) {
     context_.parser->Parse(*static_cast<const std::string_view*>(row_.columns[0].data), parsed_);
@@ -119,14 +119,14 @@ void BatchBuilder::AddRow(const Drawn& drawn, int64_t row) {
   try {
     MapRow(EpochOf(drawn, row));
   } catch (const Error& error) {
-    // The checksum reveals a mapped file that has changed since it was verified.
+    // The checksum detects a mapped file that has changed since it was verified.
     ReadRow(drawn, row);
     throw WithRecord(error, (*context_.files)[static_cast<size_t>(row_.from.file)],
                      row_.from.record);
   }
 }
 
-// Rows `begin` to `end` of what was drawn, and copies of the first up to `rows` of them.
+// Adds the drawn rows `begin` to `end`, and copies of the first row up to `rows` rows.
 void BatchBuilder::AddRows(const Drawn& drawn, int64_t begin, int64_t end, int64_t rows) {
   for (const Column& column : columns_) {
     column.writer->Begin(rows * window_);
@@ -137,14 +137,15 @@ void BatchBuilder::AddRows(const Drawn& drawn, int64_t begin, int64_t end, int64
     row_.records_after = is_part ? end * window_ - record - 1 : -1;
     AddRow(drawn, record);
   }
-  // Padding is a real row, so that no op of the model meets a value that data do not have.
+  // Padding repeats a real row, so that no op of the model gets a value that the data do not
+  // contain.
   for (int64_t row = end - begin; row < rows; ++row) {
     for (int64_t i = 0; i < window_; ++i) AddRow(drawn, i);
   }
 }
 
-// A list's length is that of the longest row, so batches of lists are made of all rows; so are
-// those of windows.
+// Lists are padded to the longest row of the batch, so batches of lists are built from all rows; so
+// are batches of windows.
 bool BatchBuilder::IsTakenApart(const Drawn& drawn) const {
   return context_.taken.count > 0 && drawn.rows == context_.taken.of_rows &&
          drawn.window_sizes.empty() && has_fixed_shapes_;
@@ -181,7 +182,7 @@ Batch BatchBuilder::Build(const Drawn& drawn, int64_t pad_to) {
     }
     computed = program_->Run(inputs, rows * window_);
   }
-  // The outputs are in this order because the constructor made them so.
+  // The constructor made the outputs in this order.
   size_t next = 0;
   const auto take = [&] {
     const Output& output = outputs_[next++];

@@ -12,9 +12,9 @@
 namespace tpuest::data {
 namespace {
 
-constexpr int64_t kChunk = 1024;       // records that a worker looks at
-constexpr int64_t kStreamChunk = 64;   // records that are read ahead of a stream
-constexpr size_t kPooledTensors = 16;  // more than the columns of most formulas
+constexpr int64_t kChunk = 1024;       // records that a worker takes at a time
+constexpr int64_t kStreamChunk = 64;   // records to read ahead of a stream
+constexpr size_t kPooledTensors = 16;  // more than most formulas have columns
 
 BuildContext ContextOf(const FilterContext& filter, const Source& source) {
   BuildContext build;
@@ -30,7 +30,7 @@ BuildContext StreamContextOf(const FilterContext& filter, const StreamedSource& 
   return build;
 }
 
-// Marks the drawn records that are kept.
+// Returns for each drawn record whether the filter keeps it.
 std::vector<bool> Kept(BatchBuilder& builder, Drawn& drawn) {
   drawn.stretches = {{0, drawn.rows}};
   const Batch batch = builder.Build(drawn, 0);
@@ -74,8 +74,8 @@ class KeptSource final : public IndexedSource {
   std::vector<int64_t> records_;
 };
 
-// The pass over an indexed source: chunks in any order, what `look` says of their records in the
-// order of the records.
+// The pass over an indexed source. Workers take chunks in any order; the results of `look` are in
+// the order of the records.
 template <class T>
 class Pass {
  public:
@@ -113,7 +113,7 @@ class Pass {
       try {
         LookAt(builder, chunk, drawn);
       } catch (...) {
-        // The first error in the order of the records is reported.
+        // Reports the first error in the order of the records.
         const std::lock_guard lock(mutex_);
         if (!error_ || chunk < error_chunk_) {
           error_ = std::current_exception();
@@ -198,7 +198,7 @@ class KeptStream final : public StreamedSource {
   TensorPool pool_;
   BatchBuilder builder_;
   Drawn drawn_;
-  int64_t at_ = 0;  // row of drawn_
+  int64_t at_ = 0;  // current row of drawn_
   std::vector<bool> kept_;
 };
 

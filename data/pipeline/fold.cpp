@@ -25,8 +25,8 @@ class FoldSource final : public IndexedSource {
   void Read(int64_t index, Row& row) const override { source_->Read(RecordOf(index), row); }
 
  private:
-  // The record of the source behind record `index` of this part. All but the fold: each round of
-  // `count` records gives count - 1, and those from the hole on are one further.
+  // The source's record for record `index` of this part. Without the fold, each round of `count`
+  // records gives count - 1; records from the gap on are shifted by one.
   [[nodiscard]] int64_t RecordOf(int64_t index) const {
     const int64_t count = part_.fold.count;
     const int64_t hole = part_.fold.index - 1;

@@ -37,15 +37,15 @@ int64_t ChannelsOf(const TensorSpec& image) {
   return image.shape.rank() == 3 ? image.shape.dim(2) : 1;
 }
 
-// The image that a receiver makes and the feature that it becomes.
+// The image that a receiver decodes, and the feature computed from it.
 struct ServedImage {
   TensorSpec feature;
   size_t column;  // of the feature
-  size_t image;   // the column that files stand for
+  size_t image;   // the column that the files replace
 };
 
-// The first image on the way to the only feature. Before it there may be files, images of any size,
-// and rows of pixels that are only reshaped.
+// Finds the first image on the way to the only feature. Before it there may be files, images of any
+// size, and rows of pixels that are only reshaped.
 ServedImage FindImage(const InputFnOptions& options, const std::vector<TensorSpec>& read,
                       const MapGraph& columns, const std::string& key) {
   const InputPlan plan = PlanColumns(options, read, key);
@@ -97,7 +97,7 @@ class ImageReceiver {
   }
 
  private:
-  // The files as that column has its images.
+  // Decodes the files to the form of that column's images.
   [[nodiscard]] Value Pixels(Value bytes, const TensorSpec& image) const {
     const Shape& shape = image.shape;
     Value pixels = ops::DecodeImages(bytes,
@@ -120,8 +120,8 @@ class ImageReceiver {
   std::optional<int64_t> batch_;
 };
 
-// A chunk of a PNG file: its length, its name and content, and their checksum, numbers with the
-// highest byte first.
+// A chunk of a PNG file: its length, its name and content, and their checksum; numbers are
+// big-endian.
 std::string ChunkOf(const std::string& named) {
   const auto number = [](uint32_t value) {
     std::string text;
@@ -133,7 +133,7 @@ std::string ChunkOf(const std::string& named) {
   return number(static_cast<uint32_t>(named.size() - 4)) + named + number(sum);
 }
 
-// Pixels of one channel or three as a PNG file of 8 bits.
+// Encodes pixels of one or three channels as a PNG file with 8 bits per channel.
 std::string PngOf(const uint8_t* pixels, int64_t height, int64_t width, int64_t channels) {
   std::string header = "IHDR";
   for (const int64_t side : {width, height}) {
@@ -156,7 +156,7 @@ std::string PngOf(const uint8_t* pixels, int64_t height, int64_t width, int64_t 
   return "\x89PNG\r\n\x1a\n" + ChunkOf(header) + ChunkOf("IDAT" + packed) + ChunkOf("IEND");
 }
 
-// The images of a source's column as files, encoded at each read.
+// A source's column of images as PNG files, which are encoded at each read.
 class PngSource final : public IndexedSource {
  public:
   PngSource(std::shared_ptr<IndexedSource> source, size_t column, TensorSpec image)
@@ -205,7 +205,7 @@ InputFn ImageFilesInputFn(InputFnOptions options, const std::string& name) {
     return std::make_shared<PngSource>(std::get<std::shared_ptr<IndexedSource>>(source), root,
                                        image);
   };
-  // A reshape to the same shape renames the column.
+  // A reshape to the same shape only renames the column.
   ReshapeMap rename;
   rename.in = SerializedColumn().name;
   rename.out = kImageBytes;

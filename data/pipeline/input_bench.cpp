@@ -10,7 +10,8 @@
 namespace tpuest::data {
 namespace {
 
-// Records between two looks at the clock, which would otherwise be part of a record's time.
+// Records between two reads of the clock, whose cost would otherwise count as part of a record's
+// time.
 constexpr int64_t kReads = 256;
 
 double ReadIndexed(const IndexedSource& source, const Clock& clock, double secs) {
@@ -68,8 +69,8 @@ double ReadRate(const InputFnOptions& options, const std::string& name, const Cl
   return ReadStreamed(*std::get<std::unique_ptr<StreamedSource>>(source), clock, secs);
 }
 
-// Measures the stages as prefixes: the input_fn cut behind reading, behind parsing, behind mapping,
-// behind shuffling. A stage costs what its prefix costs more than the one before.
+// Measures the stages as prefixes of the input_fn: up to reading, parsing, mapping and shuffling.
+// The cost of a stage is that of its prefix minus that of the previous prefix.
 class Bench {
  public:
   Bench(InputFnOptions options, const std::string& name, const InputBenchArgs& args)
@@ -81,7 +82,8 @@ class Bench {
   }
 
   InputBench Run() {
-    // Equal time for each measurement: the stages, the variants, reading and the whole.
+    // Divides the time equally among the measurements: the stages, the variants, reading, and the
+    // whole input_fn.
     const double secs = args_.secs / static_cast<double>(stages_.size() + variants_.size() + 2);
     InputBench bench{.workers = args_.context.threads};
     if (const auto* const number = std::get_if<int64_t>(&options_.num_parallel_calls)) {
@@ -102,7 +104,7 @@ class Bench {
  private:
   using Named = std::pair<std::string, InputFnOptions>;
 
-  // Each is cut behind its stage, and all columns that are there go into the batch.
+  // Each plan ends after its stage, and all existing columns become part of the batch.
   void PlanStages() {
     InputFnOptions cut = options_;
     cut.num_parallel_calls = int64_t{1};
@@ -132,7 +134,7 @@ class Bench {
     }
   }
 
-  // Tries what the job has turned off or set by hand, one key at a time.
+  // Tries other values for what the job disables or sets, one key at a time.
   void PlanVariants() {
     if (!IsCached(options_)) {
       variants_.emplace_back("cache: memory", options_);
@@ -154,7 +156,7 @@ class Bench {
     return RateOf(*stream, args_.clock, secs);
   }
 
-  // A stage's time is what it adds to the one before it; noise may make that less than nothing.
+  // The time of a stage is the difference to the previous one; noise may make it negative.
   static void AddShares(std::vector<StageRate>& stages) {
     double before = 0;
     double sum = 0;

@@ -16,7 +16,7 @@
 namespace tpuest::data {
 namespace {
 
-// A row's prediction waits for others so long at most.
+// The longest time that a row's prediction waits for further rows.
 constexpr int kLiveWaitMs = 50;
 
 [[noreturn]] void RefusePermutation(const InputSettings& settings) {
@@ -28,11 +28,12 @@ constexpr int kLiveWaitMs = 50;
       .Key(settings.key() + ".shuffle.buffer_size");
 }
 
-// The common part of one input_fn's streams, which keep it alive. Indexed sources are opened once
-// and never change; a streamed source is opened for each stream, since only one thread may read it.
+// The state that all streams of an input_fn share and keep alive. Indexed sources are opened once
+// and never change; a streamed source is opened for each stream, because only one thread may read
+// it.
 class Input {
  public:
-  // The filter is that of `original`.
+  // The filter comes from `original`.
   Input(InputFnOptions options, const std::string& name, WrapSource wrap, InputFnOptions original)
       : settings_(std::move(options), std::move(original), name, wrap != nullptr),
         wrap_(std::move(wrap)),
@@ -52,7 +53,7 @@ class Input {
     return self->OpenStream(self, context);
   }
   [[nodiscard]] const std::optional<StreamSpec>& known_spec() const { return known_spec_; }
-  // Rows are given as they come.
+  // Returns rows as they arrive.
   void ReadLive() { is_live_ = true; }
 
  private:
@@ -70,8 +71,7 @@ class Input {
     if (const std::optional<std::string> file = settings_.KeptFile()) {
       source = KeepInFile(std::move(source), *file, FingerprintOf(options.source));
     }
-    // After skip and take, before whatever wraps the records: folds count records of the
-    // job.
+    // After skip and take, and before any wrapping, because folds count the job's records.
     if (options.fold) source = TakeFold(std::move(source), *options.fold, key);
     const std::vector<TensorSpec> columns =
         std::visit([](const auto& opened) { return opened->columns(); }, source);
@@ -107,7 +107,7 @@ class Input {
                                                 PipelineOptions& options) const {
     const StageContext of_stages{joined_.own.size, context.seed,        answers_.truths,
                                  joined_.datasets, joined_.file_starts, answers_.lengths};
-    // A bucket's short batches at the end are its own option's.
+    // A bucket has its own option for short batches at the end.
     if (stages().back().bucket_by_sequence_length) options.drop_remainder = false;
     options.epoch_size = CountOf(stages(), of_stages);
     options.endless = !options.epoch_size;
@@ -161,8 +161,8 @@ class Input {
   const InputSettings settings_;
   const WrapSource wrap_;  // may be empty
   const RecordPlans plans_;
-  StageSources joined_;   // of the stages, once the source is open
-  StageAnswers answers_;  // likewise
+  StageSources joined_;   // of the stages, after the source is opened
+  StageAnswers answers_;  // as above
   std::optional<StreamSpec> known_spec_;
   bool is_live_ = false;
   std::mutex mutex_;

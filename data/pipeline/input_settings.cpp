@@ -11,7 +11,7 @@
 namespace tpuest::data {
 namespace {
 
-// An option as a number of at least `least`; nullopt for `word`.
+// An option as a number of at least `least`; nullopt if it equals `word`.
 std::optional<int64_t> WordOrNumber(const std::variant<std::string, int64_t>& option,
                                     std::string_view word, int64_t least, const std::string& key) {
   if (const auto* text = std::get_if<std::string>(&option)) {
@@ -46,7 +46,7 @@ void InputSettings::CheckStages(bool is_wrapped) const {
     throw Error(Code::kUsage, "expected false, memory or a file").Key(key_ + ".cache");
   }
   if (!options_.stages.empty()) CheckOwnStages(is_wrapped);
-  // These throw for what is wrong, before a file is touched.
+  // These throw for invalid options before a file is opened.
   (void)Workers(1);
   (void)Prefetch(1);
   if (options_.shuffle) (void)Window();
@@ -84,7 +84,7 @@ bool InputSettings::IsCached() const {
                   [](const StageOptions& stage) { return stage.cache == "memory"; })) {
     return true;
   }
-  // A file takes the records as they are streamed.
+  // The file stores the records while they are streamed.
   if (KeptFile()) return false;
   const bool* const flag = std::get_if<bool>(&options_.cache);
   return flag == nullptr || *flag;
@@ -106,13 +106,13 @@ int InputSettings::Workers(int machine) const {
   const std::string key = key_ + ".num_parallel_calls";
   const int64_t asked =
       WordOrNumber(options_.num_parallel_calls, "auto", 1, key).value_or(std::max(machine, 1));
-  // This bounds what a typing error costs.
+  // The limit bounds the cost of a typing error.
   return static_cast<int>(std::min<int64_t>(asked, 1024));
 }
 int64_t InputSettings::Prefetch(int workers) const {
   const auto asked = WordOrNumber(options_.prefetch, "auto", 0, key_ + ".prefetch");
-  // Two a worker: one waits while the next one is built. 0 makes no batch ahead, but the ring
-  // needs a place for the one that is asked for.
+  // Two per worker: one waits while the next is built. 0 builds no batch ahead, but the ring needs
+  // room for the requested one.
   return std::max<int64_t>(asked.value_or(2 * workers), 1);
 }
 
@@ -146,7 +146,7 @@ std::string InputSettings::LastStage() const {
   return fmt::format("{}.stages[{}]", key_, original_.stages.size() - 1);
 }
 
-// If the input makes batches itself, training takes them as they are.
+// If the input makes batches itself, training takes them unchanged.
 void InputSettings::CheckBatch(const InputContext& context) const {
   CheckBucket(context);
   const std::optional<int64_t> batch = BatchOf(original_);

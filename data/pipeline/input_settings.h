@@ -11,11 +11,11 @@
 
 namespace tpuest::data {
 
-// Owns the options of one input_fn, and refuses wrong ones before a file is touched.
+// Owns the options of one input_fn, and refuses invalid ones before it opens a file.
 class InputSettings {
  public:
-  // `original`: of the records; it differs from `options` where the stream is one of wrapped
-  // records (MakeWrappedInputFn). Error kUsage.
+  // `original`: the options of the records, which differ from `options` if the stream is one of
+  // wrapped records (MakeWrappedInputFn). Throws Error kUsage.
   InputSettings(InputFnOptions options, InputFnOptions original, const std::string& name,
                 bool is_wrapped);
 
@@ -24,16 +24,16 @@ class InputSettings {
   [[nodiscard]] const std::string& key() const { return key_; }
   [[nodiscard]] std::string SourceKey() const { return key_ + ".source"; }
 
-  // Threads of a stream; `machine`: those of "auto".
+  // Threads of a stream; `machine` is the number for "auto".
   [[nodiscard]] int Workers(int machine) const;
-  // Batches in the making or waiting; at least 1.
+  // The number of batches that are being built or waiting; at least 1.
   [[nodiscard]] int64_t Prefetch(int workers) const;
   [[nodiscard]] SampleOptions Sampling(const InputContext& context) const;
-  // Whether memory keeps the records.
+  // Whether the records are kept in memory.
   [[nodiscard]] bool IsCached() const;
-  // The file that keeps the source's records, of a stage or of `cache`.
+  // The file that keeps the source's records, from a stage or from `cache`.
   [[nodiscard]] std::optional<std::string> KeptFile() const;
-  // Error kUsage if the input makes batches itself and their size is not the requested one.
+  // Throws Error kUsage if the input makes batches itself and their size is not the requested one.
   void CheckBatch(const InputContext& context) const;
 
  private:
@@ -41,7 +41,7 @@ class InputSettings {
   void CheckOwnStages(bool is_wrapped) const;
   void CheckBucket(const InputContext& context) const;
   void SetCacheFile();
-  // The records of a shuffle's window; nullopt for a full permutation.
+  // The size of a shuffle's window in records; nullopt for a full permutation.
   [[nodiscard]] std::optional<int64_t> Window() const;
   [[nodiscard]] std::string LastStage() const;
 

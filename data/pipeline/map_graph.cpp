@@ -12,7 +12,7 @@ namespace tpuest::data {
 std::vector<TensorSpec> SourceColumns(const InputFnOptions& options, const std::string& key) {
   const std::string source_key = key + ".source";
   if (auto known = KnownColumns(options.source, source_key)) return *std::move(known);
-  // Bad records were reported when the job's own input was opened, hence no report here.
+  // Bad records were reported when the job's own input was opened, so they are not reported here.
   const AnySource source =
       OpenSource(options.source, false, source_key, {options.data_errors.options, nullptr});
   return std::get<std::shared_ptr<IndexedSource>>(source)->columns();

@@ -27,7 +27,7 @@ Optional OfFeatures(const std::map<std::string, FeatureOptions>& features) {
   return optional;
 }
 
-// The value of an empty field; nullopt where the column must have one.
+// The value of an empty field; nullopt if the column must have a value.
 std::optional<CsvValue> ValueOf(const CsvColumnDefault& given) {
   if (const auto* const both = std::get_if<CsvDefault>(&given)) return both->default_value;
   if (const auto* const whole = std::get_if<int64_t>(&given)) return *whole;
@@ -36,7 +36,7 @@ std::optional<CsvValue> ValueOf(const CsvColumnDefault& given) {
   return DTypeFromName(text) ? std::nullopt : std::optional<CsvValue>(text);
 }
 
-// As YAML flow text.
+// The value as YAML flow text.
 Raw LiteralOf(const CsvValue& value) {
   if (const auto* const whole = std::get_if<int64_t>(&value)) return {fmt::format("{}", *whole)};
   if (const auto* const real = std::get_if<double>(&value)) return {NumberText(*real)};

@@ -13,7 +13,7 @@
 namespace tpuest::data {
 namespace {
 
-// The images that the path names: a file that begins as one, or all below a folder.
+// The images at a path: the path itself if it is an image file, or all images below a folder.
 std::vector<std::string> ImagesAt(const std::string& path) {
   if (DirectoryExists(path)) {
     std::vector<std::string> unreadable;
@@ -31,7 +31,7 @@ std::vector<std::string> ImagesAt(const std::string& path) {
   return ImageFormatOf(file.bytes()) ? std::vector{path} : std::vector<std::string>();
 }
 
-// The column of bytes that a needed map op decodes; empty where there is none.
+// The column of bytes that a needed map op decodes; empty if there is none.
 std::string DecodedColumn(const std::vector<MapOptions>& map) {
   for (const MapOptions& step : map) {
     if (std::holds_alternative<DecodeImageMap>(step) ||
@@ -45,7 +45,7 @@ std::string DecodedColumn(const std::vector<MapOptions>& map) {
 
 void UseAll(RecordRange& range) { range = RecordRange(); }
 
-// The default that make_csv_dataset gives a column whose type it found itself: 0 or "".
+// The default of make_csv_dataset for a column with an inferred type: 0 or "".
 CsvDefault DefaultOf(DType dtype) {
   CsvDefault made;
   made.dtype = NameOf(dtype);
@@ -57,11 +57,11 @@ CsvDefault DefaultOf(DType dtype) {
   return made;
 }
 
-// Points a source of records at another file and has it read the whole file.
+// Makes a source read all records of another file.
 class FileSetter {
  public:
-  // `key`: of the input_fn; `columns`: of the job's own files; `needed`: columns that features and
-  // id are made of. All outlive it.
+  // `key`: of the input_fn; `columns`: of the job's own files; `needed`: columns from which
+  // features and id are computed. All outlive this object.
   FileSetter(const std::string& path, const std::string& key,
              const std::vector<TensorSpec>& columns, const std::set<std::string>& needed,
              const std::vector<std::string>& labels)
@@ -76,7 +76,7 @@ class FileSetter {
   void operator()(TextLineSource& source) const { SetNames(source); }
   void operator()(FixedLengthSource& source) const { SetNames(source); }
 
-  // Types are those of the job's own file, and any feature may be absent here.
+  // Uses the types of the job's own file; any feature may be missing here.
   void operator()(JsonLinesSource& source) const {
     const bool is_inferred = source.features.empty();
     for (const TensorSpec& column : columns_) {
@@ -113,7 +113,7 @@ class FileSetter {
   }
 
   void operator()(CsvSource& source) const {
-    // Every stated or found type is fixed by name, for the file's columns may stand in another
+    // Fixes every stated or inferred type by name, because the file's columns may be in another
     // order.
     for (size_t i = 0; i < columns_.size(); ++i) {
       source.defaults_by_name[columns_[i].name] =
@@ -131,7 +131,7 @@ class FileSetter {
   }
 
   void operator()(IdxSource& source) const {
-    // The path decides nothing: IDX is inflated by its first bytes.
+    // The first bytes, not the path, tell whether IDX is compressed.
     source.images = path_;
     source.labels.reset();
     UseAll(source);
@@ -159,7 +159,7 @@ class FileSetter {
   const std::vector<std::string>& labels_;
 };
 
-// Makes of a job's input_fn one that reads another file, without labels.
+// Changes a job's input_fn to read another file, without labels.
 class OtherFile {
  public:
   OtherFile(InputFnOptions options, const std::string& path, const std::string& name)
@@ -175,17 +175,17 @@ class OtherFile {
                               Key(), type),
                   "--input FILE");
     }
-    // Features and types are told from the job's own files, before the source is pointed at another
+    // Features and types come from the job's own files, before the source is changed to the other
     // one.
     for (const auto& [head, column] : LabelsOf(options_)) labels_.push_back(column);
     const std::vector<TensorSpec> columns = Columns();
     SetFeatures(columns);
     KeepNeeded(columns);
-    // Every row of that file is read.
+    // Reads every row of that file.
     options_.filter = {};
     const std::vector<StageOptions> padding = PaddingStage();
     options_.stages.clear();
-    // A file of records is the job's own's.
+    // A file of kept records belongs to the job's own source.
     if (const auto* const cache = std::get_if<std::string>(&options_.cache);
         cache != nullptr && *cache != "memory") {
       options_.cache = false;
@@ -205,7 +205,7 @@ class OtherFile {
 
  private:
   [[nodiscard]] std::string Key() const { return "input_fns." + name_; }
-  // The stage that says how lists are filled up, if there is one.
+  // The stage that determines the padding of lists, if there is one.
   [[nodiscard]] std::vector<StageOptions> PaddingStage() const {
     for (size_t i = 0; i < options_.stages.size(); ++i) {
       if (!options_.stages[i].window) continue;
@@ -224,7 +224,7 @@ class OtherFile {
     stage.padded_batch->batch_size.reset();
     return {stage};
   }
-  // Stages stand in the place of map and repeat.
+  // Stages replace map and repeat.
   void AddPadding(const std::vector<StageOptions>& padding) {
     if (!options_.map.empty()) options_.stages.push_back({.map = std::move(options_.map)});
     options_.map.clear();
@@ -239,8 +239,8 @@ class OtherFile {
            std::holds_alternative<TFRecordSource>(options_.source);
   }
 
-  // The columns of the job's own files, before the map steps. Only files without stated types must
-  // be opened for that; bad records were reported when the job's own input was opened.
+  // The columns of the job's own files before the map steps. Opens only files without stated types;
+  // bad records were reported when the job's own input was opened.
   [[nodiscard]] std::vector<TensorSpec> Columns() const {
     std::vector<TensorSpec> columns;
     for (const auto& [feature, options] : options_.parse_example) columns.push_back({feature});
@@ -264,8 +264,8 @@ class OtherFile {
     return std::find(labels_.begin(), labels_.end(), column) != labels_.end();
   }
 
-  // Writes down what an empty list of features means: all columns that are neither labels nor id,
-  // those that map steps make included. The new file may have other columns beside them.
+  // Replaces an empty list of features by the columns that it means: all columns that are neither
+  // labels nor id, including those of map steps. The new file may have other columns as well.
   void SetFeatures(const std::vector<TensorSpec>& columns) {
     if (!options_.features.empty()) return;
     std::set<std::string> names;
@@ -276,8 +276,8 @@ class OtherFile {
     }
   }
 
-  // Keeps the map steps and parsed features that features and id are made of. From the last step
-  // back: a step is needed if its result is, and then so is its input.
+  // Keeps the map steps and parsed features that features and id need. Goes from the last step
+  // back: a step is needed if its result is needed, and then its input is needed as well.
   void KeepNeeded(const std::vector<TensorSpec>& columns) {
     std::set<std::string> all;
     for (const TensorSpec& column : columns) all.insert(column.name);
@@ -304,7 +304,8 @@ class OtherFile {
     }
   }
 
-  // Points the source at images; false where it reads none, or the path is none.
+  // Makes the source read images; returns false if the source reads none, or the path is not an
+  // image.
   bool SetImages() {
     ImageFolderSource images;
     if (const auto* folder = std::get_if<ImageFolderSource>(&options_.source)) {
@@ -326,7 +327,7 @@ class OtherFile {
     }
     images.files = ImagesAt(path_);
     if (images.files.empty()) {
-      // TFRecords stand in for TFRecords; a folder's images have no other form.
+      // Only TFRecords can replace TFRecords; images of a folder have no other form.
       if (std::holds_alternative<TFRecordSource>(options_.source)) return false;
       throw Error(Code::kData, fmt::format("{}: expected an image or a folder of images", path_));
     }
@@ -342,7 +343,7 @@ class OtherFile {
   const std::string& path_;
   const std::string& name_;
   std::vector<std::string> labels_;
-  std::set<std::string> needed_;  // columns of the source
+  std::set<std::string> needed_;  // needed columns of the source
 };
 
 }  // namespace

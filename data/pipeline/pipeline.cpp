@@ -1,21 +1,23 @@
-// The stream of an input_fn. In: a sampler (sampler.h), what a batch is made of (BuildContext), and
-// how many threads make batches ahead. Out: the batches, in the sampler's order, one a Next().
+// The stream of an input_fn. Input: a sampler (sampler.h), the parts that build a batch
+// (BuildContext), and the number of threads that build batches ahead. Output: the batches, in the
+// sampler's order, one per Next().
 //
-// Each worker runs the same loop: take the next number and draw its records (one worker at a time),
-// then look them up, read, parse and map them (all workers side by side), then put the batch in the
-// ring at number mod prefetch. The reader takes them from the ring in order.
+// Each worker runs the same loop: it takes the next number and draws its records (one worker at a
+// time); then it locates, reads, parses and maps them (all workers in parallel); then it stores the
+// batch in the ring at number mod prefetch. The reader takes batches from the ring in order.
 //
 //     sampler --draw_mutex_--> worker A: records of 7 --> Locate, Build --.
 //                              worker B: records of 5 --> Locate, Build --+--> [ 4 ][ 5 ][ 6 ][ 7 ]
 //                                                                              ready   . ready   .
 //     prefetch = 4, taken_ = 4, drawn_ = 8: Next returns batch 4, and only then is batch 8 drawn
 //
-// Invariants. Batch n holds what the sampler drew n-th, whichever worker built it and however many
-// there are. taken_ <= drawn_ <= taken_ + prefetch, so a place of the ring is empty when its batch
-// comes. The end, or an error of a draw, is drawn once, as the last outcome; an error of a build
-// takes its own batch's place. Both stay in the ring, so each later Next meets them again.
-// draw_mutex_ is taken before mutex_ and held over the wait for space: at most one worker waits for
-// space, the others for the draw. Neither is held while a batch is built.
+// Invariants. Batch n contains the n-th draw of the sampler, independent of the number of workers
+// and of the worker that built it. taken_ <= drawn_ <= taken_ + prefetch, so a slot of the ring is
+// empty when its batch is stored. The end, or an error of a draw, is drawn once, as the last
+// outcome; an error of a build is stored in its own batch's slot. Both stay in the ring, so each
+// later Next finds them again. draw_mutex_ is taken before mutex_ and held during the wait for
+// space: at most one worker waits for space, all others for the draw. A worker holds neither mutex
+// while it builds a batch.
 
 #include "data/pipeline/pipeline.h"
 
@@ -24,7 +26,7 @@
 namespace tpuest::data {
 namespace {
 
-// Enough tensors for the batches that wait, that are being built, and that the reader still holds.
+// Enough tensors for the batches that wait, that are being built, and that the reader still uses.
 size_t PoolSize(const PipelineOptions& options, const InputPlan& plan) {
   const size_t columns = plan.features.size() + plan.labels.size() + plan.forwarded.size();
   return columns * static_cast<size_t>(options.prefetch + options.workers + 2);
@@ -53,7 +55,7 @@ void Pipeline::Start() {
 }
 
 void Pipeline::Stop() {
-  // A worker that is building finishes its batch first; Seek then forgets it.
+  // A worker that is building finishes its batch first; Seek then drops it.
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -82,7 +84,7 @@ std::optional<Batch> Pipeline::Next() {
   std::unique_lock lock(mutex_);
   Outcome& outcome = At(taken_);
   ready_.wait(lock, [&] { return outcome.ready; });
-  // An error and the end stay where they are, for the calls that follow.
+  // An error and the end stay in the ring for later calls.
   if (outcome.error) std::rethrow_exception(outcome.error);
   if (!outcome.batch) return std::nullopt;
   std::optional<Batch> batch = std::move(outcome.batch);
@@ -94,14 +96,15 @@ std::optional<Batch> Pipeline::Next() {
 }
 
 void Pipeline::DrawRecords(Drawn& drawn) {
-  // A seek may read a whole stream, and may throw: it is the workers' work, and its error goes the
-  // way of theirs.
+  // A seek may read a whole stream and may throw, so the workers do it, and its error is reported
+  // like theirs.
   if (seek_) {
     sampler_->Seek(*seek_);
     seek_.reset();
   }
   sampler_->Draw(options_.batch_size, drawn);
-  // Fewer rows than asked for come only at the end of the last epoch, or where the sampler says so.
+  // A batch with fewer rows than requested comes only at the end of the last epoch, or if the
+  // sampler determines the size.
   if (options_.drop_remainder && !sampler_->cuts_batches() && drawn.rows < options_.batch_size)
     drawn.rows = 0;
   drained_ = drawn.rows == 0;
@@ -112,7 +115,7 @@ bool Pipeline::Draw(int64_t& number, Drawn& drawn, Outcome& outcome) {
   if (drained_) return false;
   {
     std::unique_lock lock(mutex_);
-    // The wait holds draw_mutex_, so that numbers are given out in the order of the draws.
+    // The wait holds draw_mutex_, so that numbers are assigned in the order of the draws.
     space_.wait(lock, [&] { return stopping_ || drawn_ - taken_ < options_.prefetch; });
     if (stopping_) return false;
     number = drawn_++;
@@ -121,14 +124,14 @@ bool Pipeline::Draw(int64_t& number, Drawn& drawn, Outcome& outcome) {
     DrawRecords(drawn);
   } catch (...) {
     outcome.error = std::current_exception();
-    // After an error the sampler's state is unknown: nothing more is drawn until Seek.
+    // After an error the sampler's state is unknown, so nothing is drawn until Seek.
     drained_ = true;
     drawn.rows = 0;
   }
   return true;
 }
 
-// The ring's place is empty: the batch that was there has been taken before this one was drawn.
+// The slot is empty, because its previous batch was taken before this one was drawn.
 void Pipeline::Put(int64_t number, Outcome outcome) {
   outcome.ready = true;
   {

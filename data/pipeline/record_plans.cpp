@@ -67,7 +67,7 @@ void RecordPlans::CheckFilters(const std::vector<TensorSpec>& columns) const {
   }
 }
 
-// A TFRecordDataset's column is one string [], and so is what `wrap` makes.
+// The only column of a TFRecordDataset, and of a source that `wrap` makes, is a string [].
 InputPlan RecordPlans::PlanOf(const std::vector<TensorSpec>& source_columns) const {
   if (!parser_) return PlanColumns(settings_.options(), source_columns, settings_.key());
   if (source_columns.size() != 1 || source_columns[0].dtype != DType::kString ||

@@ -1,5 +1,5 @@
 #pragma once
-// The records of an input_fn: how they are parsed, and the formulas of its filter and its stages.
+// The parsing of an input_fn's records, and the formulas of its filter and its stages.
 
 #include <memory>
 #include <optional>
@@ -15,30 +15,31 @@
 
 namespace tpuest::data {
 
-// The answers of the stages' formulas for each record of the opened source.
+// The results of the stages' formulas for each record of the opened source.
 struct StageAnswers {
   std::vector<std::shared_ptr<const Truths>> truths;    // by stage; nullptr without a formula
   std::shared_ptr<const std::vector<int64_t>> lengths;  // of a bucket_by_sequence_length
 };
 
-// Plans them from a source's columns.
+// Makes the plans for a source's columns.
 class RecordPlans {
  public:
-  // Keeps a reference to the settings. Error kUsage for specs that no parser takes.
+  // Keeps a reference to the settings. Throws Error kUsage for features that the parser does not
+  // support.
   explicit RecordPlans(const InputSettings& settings);
 
-  // Refuses wrong formulas: CheckFilters knows the columns of the source, CheckFormulas does not.
+  // Refuse invalid formulas: CheckFilters knows the columns of the source, CheckFormulas does not.
   void CheckFilters(const std::vector<TensorSpec>& columns) const;
   void CheckFormulas() const;
 
-  // nullptr: the source's columns are the stream's.
+  // nullptr if the stream has the source's columns.
   [[nodiscard]] const ExampleParser* parser() const { return parser_ ? &*parser_ : nullptr; }
-  // The plan of the stream's columns.
+  // Plans the stream's columns.
   [[nodiscard]] InputPlan PlanOf(const std::vector<TensorSpec>& source_columns) const;
-  // The filter of the input_fn, or of a stage.
+  // The filter of the input_fn or of a stage.
   [[nodiscard]] FilterContext FilterOf(const std::vector<TensorSpec>& source_columns, int workers,
                                        std::optional<size_t> stage = std::nullopt) const;
-  // Reads the records that formulas ask for: one pass for each.
+  // Reads the records for the formulas, in one pass per formula.
   [[nodiscard]] StageAnswers AnswersOf(const IndexedSource& source,
                                        const std::vector<TensorSpec>& columns, int workers) const;
 
@@ -48,7 +49,7 @@ class RecordPlans {
   [[nodiscard]] FilterContext ContextOf(InputPlan plan, int workers, std::string key) const;
   [[nodiscard]] FilterContext LengthOf(const std::vector<TensorSpec>& source_columns,
                                        int workers) const;
-  // The columns that formulas see.
+  // The columns that formulas may use.
   [[nodiscard]] const std::vector<TensorSpec>& OriginalColumns(
       const std::vector<TensorSpec>& source_columns) const {
     return original_parser_ ? original_parser_->columns() : source_columns;

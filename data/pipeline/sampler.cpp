@@ -1,14 +1,13 @@
-// A sampler says which record is the next: the order of each epoch, and the epochs one after the
-// other.
+// A sampler determines the next record: the order of each epoch, and the sequence of epochs.
 //
-// In: the number of records (or a source that is read front to back), the order asked for, and a
-// position (epochs done, records consumed of the current one). Out: the records of the next batch
-// and the position after it, which the checkpoint keeps.
+// Input: the number of records (or a source that is read from start to end), the requested order,
+// and a position (finished epochs, records used of the current epoch). Output: the records of the
+// next batch and the position after it, which the checkpoint stores.
 //
-// Invariant: record = order(seed, epoch)[index], a pure function. No thread, batch size, clock or
-// earlier draw has a part in it, so Seek(after) and then Draw give what Draw alone would have
-// given: that is what makes a resumed run exact. A position never stands at the end of an epoch,
-// but at the start of the next one: {e + 1, 0}, not {e, size}. Batches run over the ends of epochs.
+// Invariant: record = order(seed, epoch)[index], a pure function. Threads, batch size, clock and
+// earlier draws do not matter, so Seek(after) and then Draw give the same as only Draw. This makes
+// a resumed run exact. A position is never at the end of an epoch, but at the start of the next: {e
+// + 1, 0}, not {e, size}. Batches continue across the ends of epochs.
 //
 // Five records, shuffled, batches of two, repeat 2:
 //
@@ -17,12 +16,13 @@
 //     batch          [3  0][4  1][2     2][4  0][3  1]
 //     after          {0,2} {0,4}        {1,1}{1,3}{2,0}     Seek({1,1}): the next batch is [4 0]
 //
-//   order         how a record is found, and what Seek costs
+//   order         how a record is found; the cost of Seek
 //   kSource       the index itself; nothing
-//   kPermutation  Permute(seed, epoch, index, size), for each index alone: Draw only counts, Locate
+//   kPermutation  Permute(seed, epoch, index, size), for each index by itself: Draw only counts,
+//   Locate
 //                 computes on the thread that builds the batch; nothing
-//   kWindow       a buffer that depends on all draws before, so Seek draws again from the start of
-//                 the epoch: on indices, without reading a record
+//   kWindow       a buffer that depends on all earlier draws, so Seek draws again from the start of
+//                 the epoch, using indices, without reading a record
 //   a stream      as kSource or kWindow, but Seek reads the source again up to the position
 
 #include "data/pipeline/sampler.h"
@@ -35,8 +35,8 @@
 namespace tpuest::data {
 namespace {
 
-// The names of the random numbers' consumers ("shuffle", "window" in ASCII). They are part of the
-// order: another name is another order for every checkpoint there is.
+// The names of the consumers of random numbers ("shuffle", "window" in ASCII). They determine the
+// order: another name would change the order for every existing checkpoint.
 constexpr uint64_t kPermutationName = 0x73687566666c6500ULL;
 constexpr uint64_t kWindowName = 0x77696e646f770000ULL;
 
@@ -49,14 +49,15 @@ constexpr uint64_t kWindowName = 0x77696e646f770000ULL;
       "the data changed since the checkpoint was saved");
 }
 
-// Counts epochs. The order within one is the derived class's.
+// Counts epochs; a derived class gives the order within an epoch.
 class EpochCounter : public Sampler {
  public:
   explicit EpochCounter(const SampleOptions& options) : options_(options) {}
 
  protected:
   [[nodiscard]] bool AtEnd() const { return options_.repeat >= 0 && at_.epoch >= options_.repeat; }
-  // The epoch whose order `epoch` has: the first one's, unless the job reshuffles in each.
+  // The epoch that determines the order of `epoch`: the first epoch, unless the job reshuffles
+  // each.
   [[nodiscard]] int64_t OrderOf(int64_t epoch) const { return options_.reshuffle ? epoch : 0; }
 
   SampleOptions options_;
@@ -75,7 +76,7 @@ class IndexedSampler final : public EpochCounter {
     at_ = {position.epoch, 0};
     BeginEpoch();
     if (options_.order == SampleOptions::Order::kWindow) {
-      // The window's state is not stored: a checkpoint would grow with it.
+      // The window's state is not stored, because a checkpoint would grow with it.
       for (int64_t i = 0; i < position.records; ++i) (void)FromWindow();
     }
     at_.records = position.records;
@@ -93,7 +94,7 @@ class IndexedSampler final : public EpochCounter {
     while (drawn.rows < rows && !AtEnd()) {
       const int64_t stretch = std::min(rows - drawn.rows, size_ - at_.records);
       for (int64_t i = 0; i < stretch; ++i) {
-        // Places in the epoch for kPermutation (Locate makes them records), records otherwise.
+        // Positions in the epoch for kPermutation (Locate maps them to records), records otherwise.
         drawn.records.push_back(options_.order == SampleOptions::Order::kWindow ? FromWindow()
                                                                                 : at_.records + i);
       }
@@ -138,12 +139,12 @@ class IndexedSampler final : public EpochCounter {
 
   int64_t size_;
   WindowShuffle<int64_t> window_;
-  int64_t next_ = 0;  // record that the window takes in next
+  int64_t next_ = 0;  // next record to enter the window
 };
 
-// Reads records into the batch (kSource), or through a window that holds their bytes (kWindow). It
-// looks one record ahead: the end of an epoch must be known with its last record, since the
-// position after that is the next epoch's start.
+// Reads records into the batch (kSource), or through a window that stores their bytes (kWindow).
+// Reads one record ahead: the end of an epoch must be known with its last record, because the
+// position after that is the start of the next epoch.
 class StreamSampler final : public EpochCounter {
  public:
   StreamSampler(std::unique_ptr<StreamedSource> source, const SampleOptions& options)
@@ -155,8 +156,8 @@ class StreamSampler final : public EpochCounter {
     at_ = {position.epoch, 0};
     begun_ = false;
     skipped_.Clear();
-    // Reads up to the position and drops what it reads; earlier epochs need no reading, each begins
-    // with a rewind. The epoch may end in here exactly where the position is its end.
+    // Reads up to the position and drops the records; earlier epochs need not be read, because each
+    // begins with a rewind. The epoch may end here only if the position is its end.
     while (at_.records < position.records) {
       skipped_.Clear();
       const int64_t epoch = at_.epoch;
@@ -185,11 +186,11 @@ class StreamSampler final : public EpochCounter {
     Provenance from;
   };
 
-  // Appends the next record and counts it; the last one of an epoch begins the next.
+  // Appends the next record and counts it; the last record of an epoch begins the next epoch.
   void One(Drawn& drawn) {
     if (!begun_) BeginEpoch();
     if (options_.order == SampleOptions::Order::kWindow) {
-      // A drawn slot is free at once: Append has copied its bytes.
+      // The drawn slot is free at once, because Append copied its bytes.
       const auto slot = static_cast<size_t>(*window_.Next([&] { return Hold(); }));
       Append(held_[slot].bytes, held_[slot].from, drawn);
       free_.push_back(static_cast<int64_t>(slot));
@@ -199,7 +200,7 @@ class StreamSampler final : public EpochCounter {
       Advance();
     }
     ++at_.records;
-    // The epoch ends where the source has ended and the window is empty.
+    // The epoch ends when the source has ended and the window is empty.
     if (more_ || holding_ > 0) return;
     at_ = {at_.epoch + 1, 0};
     begun_ = false;
@@ -215,7 +216,7 @@ class StreamSampler final : public EpochCounter {
     ++drawn.rows;
   }
 
-  // Looks one record ahead.
+  // Reads one record ahead.
   void Advance() { more_ = source_->Next(next_, next_from_); }
   void BeginEpoch() {
     begun_ = true;
@@ -226,12 +227,12 @@ class StreamSampler final : public EpochCounter {
     }
     window_.Begin(OrderOf(at_.epoch));
     free_.clear();
-    // All slots are free again; the lowest is at the end, to be taken first.
+    // All slots are free again; the lowest is last, because slots are taken from the end.
     for (size_t i = held_.size(); i-- > 0;) free_.push_back(static_cast<int64_t>(i));
     holding_ = 0;
   }
-  // Puts the next record in a slot and gives the window the slot's number; nullopt at the end.
-  // There are never more slots than the window has places, and their strings keep their memory.
+  // Stores the next record in a slot and returns the slot's number for the window; nullopt at the
+  // end. There are never more slots than the window's size, and their strings keep their memory.
   std::optional<int64_t> Hold() {
     if (!more_) return std::nullopt;
     if (free_.empty()) {
@@ -249,12 +250,12 @@ class StreamSampler final : public EpochCounter {
 
   std::unique_ptr<StreamedSource> source_;
   WindowShuffle<int64_t> window_;
-  bool begun_ = false;  // the epoch of at_
-  bool more_ = false;   // next_ is a record, read ahead
+  bool begun_ = false;  // whether the epoch of at_ has begun
+  bool more_ = false;   // whether next_ contains a record that was read ahead
   std::string_view next_;
   Provenance next_from_;
   std::vector<Held> held_;     // the window's records, by slot
-  std::vector<int64_t> free_;  // slots that hold nothing
+  std::vector<int64_t> free_;  // empty slots
   int64_t holding_ = 0;
   Drawn skipped_;
 };

@@ -21,7 +21,7 @@
 namespace tpuest::data {
 namespace {
 
-constexpr std::string_view kExamples = "examples";  // receiver key, TensorFlow's
+constexpr std::string_view kExamples = "examples";  // key of the receiver, as in TensorFlow
 constexpr std::string_view kInputFns = "input_fns.";
 
 Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
@@ -29,7 +29,7 @@ Value ExamplesPlaceholder(Graph& graph, std::optional<int64_t> batch) {
                            "input_example_tensor");
 }
 
-// A column's name as a node's, which begins with a letter or a digit.
+// A valid name of a node for a column; it begins with a letter or a digit.
 std::string ColumnNode(std::string_view column) {
   std::string name(column);
   for (char& c : name) {
@@ -41,16 +41,16 @@ std::string ColumnNode(std::string_view column) {
   return begins ? name : "x" + name;
 }
 
-// Nodes of columns of parse_example.
+// The nodes of parse_example's columns.
 struct Parsed {
   std::map<size_t, Value> values;
-  std::map<size_t, Value> present;  // of the lists: where there is a value
+  std::map<size_t, Value> present;  // of the lists: marks the values
 };
 
-// The lists that ParseExample reads, each once however many columns are made of it.
+// Collects the lists that ParseExample reads; each is read once, even if several columns use it.
 class ListReader {
  public:
-  // The number of a list of that feature.
+  // Returns the index of the list of that feature.
   size_t Add(const std::string& feature, DType dtype, int64_t least_width, const std::string& key) {
     const auto [known, is_new] = numbers_.emplace(feature, lists_.size());
     if (is_new) {
@@ -69,14 +69,14 @@ class ListReader {
   std::map<std::string, size_t> numbers_;
 };
 
-// A list's values and where there are any, [batch, K].
+// A list's values, and a mask of the values, [batch, K].
 struct ListNodes {
   Value values;
   Value present;
 };
 
-// The row [batch, size] of a SparseFeature: each place has its one value, or what fills it up.
-// Missing elements of a list have place -1, which is not a place.
+// The row [batch, size] of a SparseFeature: each position has its value or the default. Missing
+// elements of a list have position -1, which matches none.
 Value SparseNodes(const ListNodes& places, const ListNodes& values, const Tensor& filler) {
   const Value x = values.values;
   Graph& graph = x.graph();
@@ -90,15 +90,16 @@ Value SparseNodes(const ListNodes& places, const ListNodes& values, const Tensor
   return ops::SelectV2(is_taken, row, graph.Constant(filler));
 }
 
-// Columns as nodes. ParseExample's outputs are the dense features, then the lists, then where these
-// have values.
+// Columns as nodes. ParseExample's outputs are the dense features, then the lists, then the lists'
+// masks.
 Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set<size_t>& columns,
                      const std::map<std::string, FeatureOptions>& options,
                      const std::map<std::string, int64_t>& least_widths = {}) {
   std::vector<ops::DenseFeature> features;
   std::vector<size_t> dense;
   ListReader reader;
-  std::map<size_t, std::vector<size_t>> lists_of;  // of a column: its values, or places and values
+  std::map<size_t, std::vector<size_t>>
+      lists_of;  // per column: the list of its values, or of its positions and values
   for (const size_t column : columns) {
     const TensorSpec& spec = parser.columns()[column];
     const FeatureOptions& feature = options.at(spec.name);
@@ -146,7 +147,7 @@ class ParsingReceiver {
     const InputPlan plan = PlanColumns(options_, read, key_);
     RefuseWindows(plan);
     const MapGraph columns(options_, read);
-    // Labels and id are not parsed: a request need not carry them.
+    // Labels and id are not parsed, because requests need not contain them.
     std::set<size_t> roots;
     for (const ColumnPlan& feature : plan.features) {
       CheckLists(columns, columns.Last(feature.spec.name));
@@ -168,7 +169,7 @@ class ParsingReceiver {
     return receiver;
   }
 
-  // Feeds the columns themselves instead of tf.Examples.
+  // The features are fed as columns instead of tf.Examples.
   ServingInputReceiver BuildOfColumns(Graph& graph) const {
     const std::vector<TensorSpec> read = ReadColumns();
     const InputPlan plan = PlanColumns(options_, read, key_);
@@ -213,7 +214,7 @@ class ParsingReceiver {
     return parser ? parser->columns() : SourceColumns(options_, key_);
   }
 
-  // The columns that features are made of, each of a known shape.
+  // The columns that features are computed from; each must have a known shape.
   [[nodiscard]] std::set<size_t> RootsOf(const InputPlan& plan, const MapGraph& columns) const {
     std::set<size_t> roots;
     for (const ColumnPlan& feature : plan.features) {
@@ -232,8 +233,8 @@ class ParsingReceiver {
     return roots;
   }
 
-  // Nodes of a source's columns, from the features that hold them in tf.Examples, in the order of
-  // the features' keys.
+  // Nodes of a source's columns, decoded from their features in tf.Examples, in the order of the
+  // features' keys.
   [[nodiscard]] Parsed Decoded(Value examples, const std::vector<TensorSpec>& read,
                                const std::set<size_t>& roots) const {
     if (std::holds_alternative<TFRecordSource>(options_.source)) return {{{0, examples}}, {}};
@@ -270,7 +271,7 @@ class ParsingReceiver {
     return built;
   }
 
-  // A request holds tf.Examples, whose sparse texts no op makes dense.
+  // Requests contain tf.Examples, and no op makes their sparse strings dense.
   void RefuseFeatures() const {
     const auto refuse = [&](const std::string& place, std::string_view type) {
       throw Error(Code::kUsage, fmt::format("a parsing receiver does not read a {}", type),
@@ -300,12 +301,11 @@ class ParsingReceiver {
     }
   }
 
-  // A stream fills lists up after the map steps, a receiver before them: a step that computes would
-  // change the fillers too. Casts within whole numbers or within floats keep -1 and NaN what they
-  // are.
+  // A stream pads lists after the map steps, a receiver before them, so a step that computes would
+  // also change the padding. Casts between integer types or between float types keep -1 and NaN.
   void CheckLists(const MapGraph& columns, size_t column) const {
     const TensorSpec& result = columns.spec(column);
-    // Formulas take no lists.
+    // Formulas do not use lists.
     const TensorSpec& read = columns.spec(*columns.Roots(column).begin());
     if (read.shape.fully_known()) return;
     const bool same = result.dtype == read.dtype ||
@@ -326,7 +326,7 @@ class ParsingReceiver {
   std::optional<int64_t> batch_;
 };
 
-// The rows of a source as one column of tf.Examples, encoded at each read.
+// The rows of a source as one column of tf.Examples, which are encoded at each read.
 class EncodedSource final : public IndexedSource {
  public:
   EncodedSource(std::shared_ptr<IndexedSource> source, RequestFeatures requests)
@@ -348,7 +348,7 @@ class EncodedSource final : public IndexedSource {
   RequestFeatures requests_;
 };
 
-// The same of a stream.
+// As above, for a stream.
 class EncodedStream final : public StreamedSource {
  public:
   EncodedStream(std::unique_ptr<StreamedSource> source, RequestFeatures requests)
@@ -390,7 +390,7 @@ RequestFeatures RequestsOf(const std::map<std::string, FeatureOptions>& spec) {
   return requests;
 }
 
-// Features of a stream as one feature of tf.Examples.
+// Encodes the features of a stream as one feature of tf.Examples.
 class ExamplesStream final : public BatchStream {
  public:
   ExamplesStream(std::unique_ptr<BatchStream> features, RequestFeatures requests)
@@ -434,7 +434,7 @@ class ExamplesStream final : public BatchStream {
     return writer_.Finish();
   }
 
-  // A list has its values first, followed by padding.
+  // A list begins with its values, followed by padding.
   void Add(const std::string& name, const RequestFeature& as, const Tensor& values,
            const Tensor* present, int64_t row) {
     const Tensor own = values.Rows(row, row + 1);
@@ -453,7 +453,7 @@ class ExamplesStream final : public BatchStream {
   ExampleWriter writer_;
 };
 
-// Neither the input_fn nor its source names labels.
+// Removes the labels that the input_fn or its source names.
 void DropLabels(InputFnOptions& options) {
   options.labels.reset();
   if (auto* const csv = std::get_if<CsvSource>(&options.source)) csv->label_name.reset();
@@ -493,7 +493,7 @@ ServingInputReceiverFn ParsingServingInputReceiverFn(
     const std::set<std::string>& lists, const std::map<std::string, int64_t>& widths,
     std::optional<int64_t> default_batch_size) {
   const auto parser = std::make_shared<const ExampleParser>(spec, key);
-  std::map<std::string, int64_t> least_widths;  // of what was dense
+  std::map<std::string, int64_t> least_widths;  // widths of features that were dense
   for (const TensorSpec& feature : parser->columns()) {
     const auto known = widths.find(feature.name);
     if (lists.contains(feature.name)) continue;
@@ -529,7 +529,7 @@ InputFn SerializedInputFn(InputFnOptions options, const std::string& name,
     const auto columns = KnownColumns(options.source, "input_fns." + name + ".source");
     if (columns && columns->size() == 1) rename.in = columns->front().name;
   }
-  // A reshape to the same shape renames the column, for it has no step that would run.
+  // A reshape to the same shape only renames the column, because it runs no step.
   rename.out = kExamples;
   options.parse_example.clear();
   options.parse_sequence_example.reset();

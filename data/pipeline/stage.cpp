@@ -78,7 +78,7 @@ class Sample final : public Stage {
     for (const double weight : left_) sum += weight;
     return sum;
   }
-  // A dataset that has not ended.
+  // Draws a dataset that has not ended.
   size_t Draw() {
     const uint64_t pass = weights_.rerandomizes ? pass_ : 0;
     const std::array<uint32_t, 4> words = Philox(weights_.key, pass, draws_++);
@@ -103,14 +103,14 @@ class Sample final : public Stage {
   bool has_some_ = true;
 };
 
-// As TensorFlow's InterleaveDataset goes round: a place whose range has ended is passed by once,
-// and gets the next range when its turn comes again.
+// As TensorFlow's InterleaveDataset: when a range has ended, its slot is skipped once and gets the
+// next range in its next turn.
 class Interleave final : public Stage {
  public:
   Interleave(std::vector<int64_t> starts, int64_t cycle, int64_t block)
       : starts_(std::move(starts)), block_(block) {
     const auto ranges = static_cast<int64_t>(starts_.size()) - 1;
-    // More places than ranges would never be filled.
+    // More slots than ranges would never be filled.
     places_.resize(
         static_cast<size_t>(std::clamp<int64_t>(cycle, 1, std::max<int64_t>(ranges, 1))));
   }
@@ -167,8 +167,8 @@ class Interleave final : public Stage {
   int64_t pass_ = 0;
 };
 
-// As TensorFlow's WindowDataset: what the next window shares with this one is kept, and what lies
-// between two windows is passed by.
+// As TensorFlow's WindowDataset: keeps the records that the next window shares with this one, and
+// skips the records between two windows.
 class Window final : public GroupStage {
  public:
   Window(std::unique_ptr<Stage> before, const WindowSize& window)
@@ -202,7 +202,7 @@ class Window final : public GroupStage {
   }
 
  private:
-  // From a window's first example to its last.
+  // The number of records from a window's first to its last.
   [[nodiscard]] int64_t Span() const { return (window_.size - 1) * window_.stride + 1; }
   void Shift() {
     const auto gone = std::min<int64_t>(window_.shift, std::ssize(buffer_));
@@ -255,7 +255,7 @@ class Bucket final : public GroupStage {
 
   std::unique_ptr<Stage> before_;
   Buckets buckets_;
-  std::vector<Group> groups_;  // by bucket, not yet batches
+  std::vector<Group> groups_;  // incomplete batches by bucket
   bool has_ended_ = false;
 };
 

@@ -33,7 +33,7 @@ using StageList = std::vector<std::unique_ptr<Stage>>;
 
 // Records first to first + size - 1.
 [[nodiscard]] std::unique_ptr<Stage> RecordsStage(int64_t first, int64_t size);
-// One after the other.
+// The datasets one after the other.
 [[nodiscard]] std::unique_ptr<Stage> ConcatenateStage(StageList datasets);
 
 struct SampleWeights {
@@ -63,8 +63,8 @@ struct WindowSize {
 
 struct Buckets {
   std::shared_ptr<const std::vector<int64_t>> lengths;  // length per record
-  std::vector<int64_t> boundaries;                      // rising
-  std::vector<int64_t> batch_sizes;                     // one more
+  std::vector<int64_t> boundaries;                      // ascending
+  std::vector<int64_t> batch_sizes;                     // one more than boundaries
   bool drops_remainder = false;
   // The bucket of an example of that length.
   [[nodiscard]] size_t Of(int64_t length) const;

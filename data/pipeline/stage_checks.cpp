@@ -12,7 +12,7 @@
 namespace tpuest::data {
 namespace {
 
-// The names of the keys that a stage has.
+// The names of the keys that a stage sets.
 std::vector<std::string> KeysOf(const StageOptions& o) {
   std::vector<std::string> keys;
   const auto add = [&](bool has, const char* name) {
@@ -134,7 +134,7 @@ void CheckBuckets(const BucketOptions& o, const std::string& key) {
   }
 }
 
-// Behind a window there are no records that could be looked at one by one.
+// After a window, single records are not available.
 void CheckBehindWindow(const StageOptions& o, const std::string& key) {
   const bool looks = !o.filter.empty() || !o.take_while.empty() || o.window || o.interleave ||
                      !o.concatenate.empty() || o.sample_from_datasets ||
@@ -146,8 +146,8 @@ void CheckBehindWindow(const StageOptions& o, const std::string& key) {
          "and batches");
 }
 
-// Map ops before a join are of what is before it, as in tf.data, and columns are made of all
-// records alike.
+// As in tf.data, map ops before a join apply only to the records before it, but columns are
+// computed from all records in the same way.
 void CheckBehindMap(const StageOptions& o, const std::string& key, const std::string& map_key) {
   if (o.concatenate.empty() && !o.sample_from_datasets) return;
   Refuse(map_key, fmt::format("map precedes {}, whose datasets would bypass it", KeysOf(o).front()),
@@ -177,7 +177,7 @@ StageOptions AsStage(const OrderStageOptions& o) {
 
 void CheckStageList(const std::vector<StageOptions>& stages, const std::string& key) {
   bool is_window = false;
-  std::optional<std::string> map_key;  // of the first map
+  std::optional<std::string> map_key;  // key of the first map
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageOptions& o = stages[i];
     const std::string stage_key = fmt::format("{}[{}]", key, i);

@@ -1,12 +1,12 @@
 // An input_fn's stages in the job's own order.
 //
-// In: how many records the source has, the stages, and what their formulas say of each record. Out:
-// which record comes next, and in which pass over the source it was met. A stage is a small state
-// over the one before it, as a dataset's iterator is; what flows between them is the number of a
-// record, never the record itself, so that a million draws take some 20 ms and a window holds 16
-// bytes a record. Records are read, parsed and mapped by the workers, side by side, once they are
-// in a batch: what a map op computes does not depend on where it stands, but for formulas that
-// filter, which see the ops before them.
+// Input: the number of the source's records, the stages, and the results of their formulas for each
+// record. Output: the next record, and the pass over the source in which it was read. A stage is a
+// small state on top of the previous stage, like a dataset's iterator. Only numbers of records flow
+// between stages, never records, so a million draws take about 20 ms and a window takes 16 bytes
+// per record. The workers read, parse and map the records of a batch in parallel. The result of a
+// map op does not depend on its position, except that formulas that filter see only the ops before
+// them.
 //
 // Five records, [repeat: 2, shuffle: 3, take: 8]: the window fills across the passes.
 //
@@ -14,8 +14,8 @@
 //     shuffle: 3          1 0 3 2 0 4 2 3 1 4     (some such order)
 //     take: 8             1 0 3 2 0 4 2 3
 //
-// Invariant. The n-th record is a function of stages, seed and n. There is no way to it but through
-// those before, so Seek runs the stages again from the start, without reading anything.
+// Invariant. The n-th record is a function of stages, seed and n. It can be computed only through
+// the records before it, so Seek runs the stages again from the start, without reading records.
 
 #include "data/pipeline/stages.h"
 
@@ -32,7 +32,7 @@
 namespace tpuest::data {
 namespace {
 
-// "stage" and "sample": whose random numbers these are.
+// "stage" and "sample": the consumers of the random numbers.
 constexpr uint64_t kStageName = 0x7374616765000000ULL;
 constexpr uint64_t kSampleName = 0x73616d706c650000ULL;
 
@@ -47,7 +47,7 @@ class Repeat final : public StageOf<Item> {
         is_empty_ = false;
         return item;
       }
-      // A dataset that is empty in one pass is empty in the next.
+      // A dataset that is empty in one pass is empty in the next as well.
       if (is_empty_) return std::nullopt;
       if (++done_ == count_) return std::nullopt;
       before_->Begin();
@@ -65,7 +65,7 @@ class Repeat final : public StageOf<Item> {
   std::unique_ptr<StageOf<Item>> before_;
   int64_t count_;  // -1: for ever
   int64_t done_ = 0;
-  bool is_empty_ = true;  // the pass so far
+  bool is_empty_ = true;  // no item in this pass yet
 };
 
 template <class Item>
@@ -91,7 +91,7 @@ class Shuffle final : public StageOf<Item> {
   int64_t pass_ = 0;
 };
 
-// Examples number first, first + step, ... of each pass, up to number `end`.
+// Passes on examples number first, first + step, ... of each pass, below number `end`.
 template <class Item>
 class Part final : public StageOf<Item> {
  public:
@@ -139,7 +139,7 @@ class Cache final : public StageOf<Item> {
     }
     return item;
   }
-  // A pass that ended early is forgotten, as TensorFlow does.
+  // A pass that ended early is forgotten, as in TensorFlow.
   void Begin() override {
     at_ = 0;
     if (is_whole_) return;
@@ -154,7 +154,8 @@ class Cache final : public StageOf<Item> {
   bool is_whole_ = false;
 };
 
-// Examples whose records are true; with `ends` up to the first that is not.
+// Passes on examples for which the formula is true; with `ends`, only up to the first for which it
+// is false.
 class Filter final : public Stage {
  public:
   Filter(std::unique_ptr<Stage> before, std::shared_ptr<const Truths> truths, bool ends)
@@ -181,7 +182,7 @@ class Filter final : public Stage {
   }
 
  private:
-  // More than stages before it can put between two records.
+  // More records than the preceding stages can put between two matching ones.
   [[nodiscard]] int64_t MostRejected() const {
     constexpr int64_t kPasses = 1000;
     return kPasses * static_cast<int64_t>(truths_->size());
@@ -191,10 +192,10 @@ class Filter final : public Stage {
   std::shared_ptr<const Truths> truths_;
   bool ends_;
   bool has_ended_ = false;
-  int64_t rejected_ = 0;  // one after the other
+  int64_t rejected_ = 0;  // in a row
 };
 
-// Stages that do not look at what they are given.
+// Stages that do not depend on the type of their items.
 template <class Item>
 std::unique_ptr<StageOf<Item>> Behind(std::unique_ptr<StageOf<Item>> before, const StageOptions& o,
                                       size_t index, const StageContext& context) {
@@ -217,11 +218,11 @@ std::unique_ptr<StageOf<Item>> Behind(std::unique_ptr<StageOf<Item>> before, con
   return before;
 }
 
-// The preceding stage, and the datasets that the stage names. `index` numbers their shuffles'
-// random numbers, which those of the stages themselves never meet.
+// The preceding stage and the datasets that the stage names. `index` selects the random numbers of
+// their shuffles, which never coincide with those of the stages themselves.
 StageList WithDatasets(std::unique_ptr<Stage> before, const StageOptions& o, size_t index,
                        const StageContext& context) {
-  constexpr size_t kStages = 1000;  // more than anybody writes
+  constexpr size_t kStages = 1000;  // more stages than any job has
   StageList datasets;
   datasets.push_back(std::move(before));
   const std::vector<DatasetOptions> others = DatasetsOf(o);
@@ -273,12 +274,12 @@ std::unique_ptr<GroupStage> Windows(std::unique_ptr<Stage> last, const WindowOpt
                                        .drops_remainder = o.drop_remainder});
 }
 
-// The last stage's iterator: of one record an example, or of groups, which are examples (windows)
-// or batches (buckets).
+// The last stage's iterator: an example is one record or a group (a window); a group may also be a
+// batch (a bucket).
 struct Last {
   std::unique_ptr<Stage> records;
   std::unique_ptr<GroupStage> groups;
-  // Only of buckets.
+  // Set only for buckets.
   std::optional<Buckets> buckets;
   bool pads_to_boundary = false;
 };
@@ -357,7 +358,7 @@ class StageSampler final : public Sampler {
   }
 
  private:
-  // Passes by an example, or by a batch; the examples of it, 0 at the end.
+  // Skips one example or one batch; returns its number of examples, 0 at the end.
   int64_t Pass() {
     if (!last_.groups) return last_.records->Next() ? 1 : 0;
     const std::optional<Group> group = last_.groups->Next();
@@ -379,7 +380,7 @@ class StageSampler final : public Sampler {
       if (!group) break;
       for (const Handle& handle : *group) Add(handle, drawn);
       drawn.window_sizes.push_back(std::ssize(*group));
-      // A short window's places are read as its first record's, and filled up behind that.
+      // A short window repeats its first record in the missing positions, which are padded later.
       for (int64_t i = std::ssize(*group); i < window_; ++i) Add(group->front(), drawn);
       ++drawn.rows;
     }
@@ -406,13 +407,13 @@ class StageSampler final : public Sampler {
   std::vector<StageOptions> stages_;
   StageContext context_;
   Last last_;
-  int64_t window_;  // records of an example
+  int64_t window_;  // records per example
   int64_t drawn_ = 0;
 };
 
 bool IsEndless(const StageOptions& stage, bool before);
 
-// Whether a dataset that the stage names has no end.
+// Whether a dataset that the stage names is endless.
 bool HasEndlessDataset(const StageOptions& o, bool all) {
   const std::vector<DatasetOptions> datasets = DatasetsOf(o);
   const auto is_endless = [](const DatasetOptions& dataset) {
@@ -426,7 +427,7 @@ bool HasEndlessDataset(const StageOptions& o, bool all) {
              : std::any_of(datasets.begin(), datasets.end(), is_endless);
 }
 
-// Whether what comes out of the stage has no end.
+// Whether the output of the stage is endless.
 bool IsEndless(const StageOptions& stage, bool before) {
   if (stage.repeat) return *stage.repeat < 0 || (before && *stage.repeat != 0);
   if (stage.take && *stage.take >= 0) return false;

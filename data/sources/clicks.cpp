@@ -12,9 +12,9 @@
 namespace tpuest::data {
 namespace {
 
-constexpr uint64_t kClicksName = 0x636c69636b730001ULL;   // "clicks": what is drawn of a line
-constexpr uint64_t kEffectsName = 0x636c69636b730002ULL;  // what a thing does to clicks
-constexpr uint64_t kNamesName = 0x636c69636b730003ULL;    // what it is called
+constexpr uint64_t kClicksName = 0x636c69636b730001ULL;   // "clicks": random numbers of a line
+constexpr uint64_t kEffectsName = 0x636c69636b730002ULL;  // effect of a value on clicks
+constexpr uint64_t kNamesName = 0x636c69636b730003ULL;    // name of a value
 
 // The number of values per category.
 constexpr std::array<int64_t, kClickThings> kThings = {
@@ -23,7 +23,7 @@ constexpr std::array<int64_t, kClickThings> kThings = {
 
 struct Click {
   std::array<int64_t, kClickNumbers> numbers{};
-  std::array<int64_t, kClickThings> things{};  // of each kind its number; -1: not known
+  std::array<int64_t, kClickThings> things{};  // number of each category's value; -1: unknown
   bool clicked = false;
 };
 
@@ -34,8 +34,8 @@ float EffectOf(int kind, int64_t thing) {
   return 2 * UniformFloat(word) - 1;
 }
 
-// Small numbers and things of small numbers come more often than others. Numbers and things move a
-// score, and so does chance; two kinds of things also move it together, which no sum tells.
+// Values with small numbers occur more often. A score adds the effects of integers and values, and
+// noise; two categories also interact, which no sum of effects expresses.
 Click DrawClick(uint64_t seed, int64_t index) {
   constexpr float kUnknownNumber = 0.1F;
   constexpr float kUnknownThing = 0.03F;

@@ -12,9 +12,9 @@ namespace tpuest::data {
 namespace {
 
 constexpr uint64_t kDigitsName = 0x6469676974730001ULL;  // "digits"
-constexpr int kPiecesPerSpan = 4;  // straight pieces between two points of a stroke
+constexpr int kPiecesPerSpan = 4;  // straight segments between two points of a stroke
 
-// The map from the unit box to pixels: scale, slant, turn, shift.
+// The map from the unit box to pixels: scale, slant, rotation, shift.
 struct Placement {
   float xx, xy, yx, yy, x, y;
 
@@ -22,8 +22,8 @@ struct Placement {
     const float height = draws.Between(15.0F, 21.0F);
     const float wide = height * width * draws.Between(0.8F, 1.3F);
     const float slant = draws.Around(0.45F);
-    // A turn by angle a with tan(a / 2) = t: sine and cosine without a library's sin, whose last
-    // bit is not the same everywhere.
+    // A rotation by angle a with tan(a / 2) = t. Computes sine and cosine without a library,
+    // because the last bit of a library's sine depends on the machine.
     const float t = draws.Around(0.15F);
     const float cosine = (1 - t * t) / (1 + t * t);
     const float sine = 2 * t / (1 + t * t);
@@ -41,7 +41,7 @@ struct Placement {
   }
 };
 
-// Squared distances of the pixels to the nearest stroke, where that is within `reach`.
+// Squared distances of the pixels to the nearest stroke, for distances within `reach`.
 class Canvas {
  public:
   explicit Canvas(float reach) : reach_(reach) { squares_.fill(std::numeric_limits<float>::max()); }
@@ -53,7 +53,7 @@ class Canvas {
     const int bottom = Clamp(std::max(a.y, b.y) + reach_ + 1);
     const float dx = b.x - a.x;
     const float dy = b.y - a.y;
-    // A line of no length (two points that jitter brought together) is a dot.
+    // A segment of length 0 (jitter moved two points together) is a dot.
     const float inverse = 1 / std::max(dx * dx + dy * dy, 1e-12F);
     for (int row = top; row < bottom; ++row) {
       float* const squares = &squares_[static_cast<size_t>(row) * kDigitSide];
@@ -77,7 +77,7 @@ class Canvas {
   std::array<float, kDigitPixels> squares_;
 };
 
-// Catmull-Rom: the curve from b to c at t in [0, 1], given their neighbours.
+// Catmull-Rom: the curve from b to c at t in [0, 1], given their neighbours a and d.
 float CurveAt(float a, float b, float c, float d, float t) {
   const float linear = c - a;
   const float square = 2 * a - 5 * b + 4 * c - d;
@@ -85,7 +85,7 @@ float CurveAt(float a, float b, float c, float d, float t) {
   return b + 0.5F * t * (linear + t * (square + t * cube));
 }
 
-constexpr size_t kMaxPoints = 16;  // of a stroke
+constexpr size_t kMaxPoints = 16;  // points per stroke
 
 void DrawStroke(const Stroke& stroke, const Placement& place, float jitter, Draws& draws,
                 Canvas& canvas) {
@@ -113,7 +113,8 @@ void DrawStroke(const Stroke& stroke, const Placement& place, float jitter, Draw
   }
 }
 
-// Ink falls from full to none over `edge` pixels; noise is triangular, at most `noise` away.
+// Ink falls from full to none over `edge` pixels; noise has a triangular distribution, at most
+// `noise` away.
 void Ink(const Canvas& canvas, float half_width, float edge, float ink, float noise, Draws& draws,
          std::span<uint8_t, kDigitPixels> pixels) {
   std::array<float, kDigitPixels> levels;
@@ -124,14 +125,15 @@ void Ink(const Canvas& canvas, float half_width, float edge, float ink, float no
   }
   const float unit = noise / 256;
   for (size_t i = 0; i < kDigitPixels; i += 2) {
-    // One word of 32 bits is the noise of two pixels: two bytes each, whose sum is triangular.
+    // One word of 32 bits gives the noise of two pixels: each is the sum of two bytes, which is
+    // triangular.
     const uint32_t word = draws.Word();
     for (size_t k = 0; k < 2; ++k) {
       const auto bits = static_cast<int>(word >> (16 * k));
       const int sum = (bits & 0xFF) + ((bits >> 8) & 0xFF) - 255;
       const float level = levels[i + k] + unit * static_cast<float>(sum);
       const float above = std::clamp(level, 0.0F, 255.0F) + 0.5F;
-      pixels[i + k] = static_cast<uint8_t>(above);  // the nearest
+      pixels[i + k] = static_cast<uint8_t>(above);  // rounds to nearest
     }
   }
 }

@@ -7,7 +7,7 @@
 namespace tpuest::data {
 namespace {
 
-// Draws a digit at each read into the row's own bytes: the pixels, then the label.
+// Draws a digit for each read into the row's own bytes: the pixels, then the label.
 class DrawnDigits : public IndexedSource {
  public:
   DrawnDigits(int64_t count, uint64_t seed)
@@ -23,7 +23,7 @@ class DrawnDigits : public IndexedSource {
     row.bytes.resize(kDigitPixels + sizeof(int32_t));
     uint8_t* const pixels = row.bytes.data();
     const int32_t label = Draw(index, pixels);
-    uint8_t* const label_at = pixels + kDigitPixels;  // 784: aligned for int32
+    uint8_t* const label_at = pixels + kDigitPixels;  // at 784, which is aligned for int32
     std::memcpy(label_at, &label, sizeof label);
     row.columns.resize(2);
     row.columns[0] = {pixels, kDigitPixels};
@@ -40,8 +40,8 @@ class DrawnDigits : public IndexedSource {
   uint64_t seed_;
 };
 
-// Keeps each digit once it is drawn. Two threads that meet at one both draw it, one of them keeps
-// it; both have the same bytes, since a digit is a function of (seed, index).
+// Keeps each digit after drawing it. If two threads draw the same digit, only one keeps it; both
+// have the same bytes, because a digit is a function of (seed, index).
 class KeptDigits final : public DrawnDigits {
  public:
   KeptDigits(int64_t count, uint64_t seed)
@@ -55,7 +55,7 @@ class KeptDigits final : public DrawnDigits {
     const auto at = static_cast<size_t>(index);
     std::atomic<uint8_t>& state = states_[at];
     uint8_t* const pixels = &pixels_[at * kDigitPixels];
-    // The release below goes with this acquire: who sees kKept sees the pixels and the label.
+    // Pairs with the release below: a thread that sees kKept also sees the pixels and the label.
     if (state.load(std::memory_order_acquire) != kKept) {
       uint8_t empty = kEmpty;
       if (!state.compare_exchange_strong(empty, kTaken)) return DrawnDigits::Read(index, row);

@@ -10,9 +10,9 @@
 namespace tpuest::data {
 namespace {
 
-constexpr size_t kMagicBytes = 3;  // that tell gzip and zlib
+constexpr size_t kMagicBytes = 3;  // bytes that identify gzip and zlib
 
-// Text may well begin with what looks like zlib's header ("x^2"), never like gzip's.
+// Text may well begin with bytes like zlib's header ("x^2"), but never like gzip's.
 Compression CompressionOfFile(const std::string& path, std::string_view first,
                               const std::string& said) {
   const Compression found = CompressionOf(first);
@@ -43,7 +43,7 @@ FileBytes::FileBytes(std::string path, const std::string& compression_type)
     mapped_ = std::make_unique<MappedFile>(path_);
     return;
   }
-  // A pipe gives its first bytes once.
+  // A pipe can be read only once.
   stream = Rejoin(std::move(first), std::move(stream));
   if (compression != Compression::kNone) stream = InflateStream(std::move(stream), path_);
   memory_ = ReadAll(*stream);

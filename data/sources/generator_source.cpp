@@ -1,5 +1,5 @@
-// Records that a program writes to its stdout. Each pass over them starts the program anew, which
-// has to write the same again: to go on, they are read again up to the place.
+// Records that a program writes to its stdout. Each pass starts the program again, and it must
+// write the same records. To resume, the records are read again up to the position.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ constexpr size_t kMostRecord = size_t{1} << 30;
 
 enum class Framing { kLines, kRecords };
 
-// A program and what it has written that is not read yet.
+// A program and its unread output.
 class Program {
  public:
   Program(const std::vector<std::string>& command, int timeout_secs)
@@ -46,16 +46,17 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  // Makes at least `size` bytes ready, or all that are left; how many there are.
+  // Makes at least `size` bytes available, or all that remain; returns the number of available
+  // bytes.
   size_t Fill(size_t size) {
     while (ready_.size() - at_ < size && !has_ended_) ReadMore();
     return ready_.size() - at_;
   }
-  // The bytes that are ready, until the next Fill.
+  // The available bytes, valid until the next Fill.
   [[nodiscard]] std::string_view Ready() const { return std::string_view(ready_).substr(at_); }
   void Drop(size_t size) { at_ += size; }
   [[nodiscard]] bool has_ended() const { return has_ended_; }
-  // Throws Error kData where it left with a code, or by a signal.
+  // Throws Error kData if the program exited with a code other than 0 or was ended by a signal.
   void CheckEnd(int64_t records) {
     if (!child_) return;
     const ProcessEnd end = child_->Wait();
@@ -76,7 +77,7 @@ class Program {
       Throw(Code::kData, fmt::format("has written nothing for {} s", timeout_secs_),
             "timeout_secs says how long a program may take for more");
     }
-    // Drops the bytes that were read only here, so that views stay valid until now.
+    // Drops the consumed bytes only here, so that views stay valid until now.
     ready_.erase(0, at_);
     at_ = 0;
     const size_t size = ready_.size();
@@ -145,7 +146,7 @@ class Generator final : public StreamedSource {
     return false;
   }
 
-  // Each pass is the same.
+  // Checks that each pass wrote the same records.
   void CheckSame() {
     if (!whole_) whole_ = Whole{read_, digest_};
     if (whole_->records == read_ && whole_->digest == digest_) return;
@@ -173,12 +174,12 @@ class Generator final : public StreamedSource {
     }
   }
 
-  // A TFRecord: length, its checksum, the bytes, theirs.
+  // A TFRecord: length, checksum of the length, data, checksum of the data.
   bool RecordOf(std::string_view& bytes) {
     const size_t there = program_->Fill(kRecordHeaderBytes);
     if (there == 0) return false;
     const auto fault = [&](std::string_view what) {
-      // A program that fails tells more by its exit code.
+      // If the program failed, its exit code says more.
       if (program_->has_ended()) program_->CheckEnd(read_);
       program_->Throw(Code::kData, fmt::format("record {} is {}", read_, what),
                       "format: tfrecord is what tf.io.TFRecordWriter writes");
@@ -200,7 +201,7 @@ class Generator final : public StreamedSource {
   Framing framing_;
   std::shared_ptr<const RowDecoder> decoder_;
   std::optional<Program> program_;
-  size_t used_ = 0;  // bytes of the record that was given last
+  size_t used_ = 0;  // bytes of the last returned record
   int64_t read_ = 0;
   int64_t given_ = 0;
   bool has_ended_ = false;
@@ -209,7 +210,7 @@ class Generator final : public StreamedSource {
     int64_t records = 0;
     uint32_t digest = 0;
   };
-  std::optional<Whole> whole_;  // of the first pass that was read to its end
+  std::optional<Whole> whole_;  // of the first complete pass
 };
 
 class JsonDecoder final : public RowDecoder {

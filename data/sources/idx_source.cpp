@@ -1,6 +1,6 @@
 // IDX, the format of MNIST (yann.lecun.com/exdb/mnist): two zero bytes, the element type (8:
 // uint8), the number of dimensions, each dimension as a big-endian uint32, and the elements. Plain
-// or gzip, told by the first bytes.
+// or gzip, which the first bytes tell.
 
 #include "core/base/process/files.h"
 #include "core/io/byte_stream.h"
@@ -15,7 +15,7 @@ constexpr uint8_t kIdxUint8 = 8;
 struct Idx {
   std::string bytes;
   std::vector<int64_t> dims;
-  size_t begin = 0;  // of the elements
+  size_t begin = 0;  // offset of the elements
 };
 
 uint32_t BigEndian(const std::string& bytes, size_t at) {
@@ -57,7 +57,7 @@ Idx ReadIdx(const std::string& path, size_t rank, const std::string& key) {
   CheckHeader(idx, path, rank);
   idx.begin = 4 + 4 * rank;
   for (size_t i = 0; i < rank; ++i) idx.dims.push_back(BigEndian(idx.bytes, 4 + 4 * i));
-  // Three dimensions of 32 bits each may be more than 64 bits hold, also where one is 0.
+  // The product of three dimensions of 32 bits may overflow 64 bits, even if one is 0.
   const Shape shape(idx.dims);
   if (!IsCountable(shape)) Damaged(path, "its dimensions are too large");
   const auto elements = static_cast<uint64_t>(shape.elements());
@@ -87,14 +87,14 @@ class IdxRecords final : public IndexedSource {
   void Read(int64_t index, Row& row) const override {
     row.from = From(index);
     row.columns.resize(columns().size());
-    // Pixels stay where they were read: a row is two pointers.
+    // Pixels are not copied: a row is two pointers.
     row.columns[0] = {images_.bytes.data() + images_.begin + index * pixels_, pixels_};
     if (!labels_.empty()) row.columns[1] = {&labels_[static_cast<size_t>(index)], 1};
   }
 
  private:
   Idx images_;
-  std::vector<int32_t> labels_;  // empty: none
+  std::vector<int32_t> labels_;  // empty if there are none
   int64_t pixels_;
 };
 

@@ -6,7 +6,7 @@
 namespace tpuest::data {
 namespace {
 
-// One row per part, because each part keeps its own kind of state in a row.
+// One row per part, because each part keeps its own state in a row.
 struct JoinedState final : Row::State {
   std::vector<Row> rows;
 };
@@ -30,7 +30,7 @@ std::string Described(const TensorSpec& column) {
   return fmt::format("\"{}\" {} {}", column.name, NameOf(column.dtype), column.shape.Text());
 }
 
-// For each column of `wanted`, which one of the part's it is.
+// Maps each column of `wanted` to the index of the part's column.
 std::vector<size_t> ColumnsOfPart(const std::vector<TensorSpec>& wanted, const IndexedSource& part,
                                   const std::string& key) {
   std::vector<size_t> columns;
@@ -86,7 +86,7 @@ class ChainedSource final : public IndexedSource {
   }
 
  private:
-  // An empty part begins where the next one does.
+  // Skips empty parts, which begin where the next part does.
   [[nodiscard]] size_t PartOf(int64_t index) const {
     const auto after = std::upper_bound(starts_.begin(), starts_.end(), index);
     return static_cast<size_t>(after - starts_.begin()) - 1;
@@ -94,7 +94,7 @@ class ChainedSource final : public IndexedSource {
 
   std::vector<std::shared_ptr<IndexedSource>> parts_;
   std::vector<int64_t> starts_ = {0};
-  std::vector<int32_t> first_files_;             // of each part, in files()
+  std::vector<int32_t> first_files_;             // of each part, index in files()
   std::vector<std::vector<size_t>> columns_of_;  // of each part, in the order of columns()
 };
 
@@ -166,7 +166,8 @@ std::vector<int64_t> FileStarts(const IndexedSource& source) {
   std::vector<int64_t> starts = {0};
   const auto files = static_cast<int32_t>(source.files().size());
   for (int32_t file = 0; file < files; ++file) {
-    // Records are in the order of their files, so bisection finds the end of this file's records.
+    // Records are in the order of their files, so a binary search finds the end of this file's
+    // records.
     int64_t low = starts.back();
     int64_t high = source.size();
     while (low < high) {

@@ -7,7 +7,7 @@
 namespace tpuest::data {
 namespace {
 
-constexpr size_t kMostKeyBytes = 256;  // of a key that becomes a column by itself
+constexpr size_t kMostKeyBytes = 256;  // longest key that becomes a column without being named
 constexpr const char* kNamesKeys = "list the keys to read, and their types, under features:";
 
 Tensor Nothing(DType dtype, const Shape& shape) {

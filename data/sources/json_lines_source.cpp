@@ -1,4 +1,4 @@
-// JSON lines: an object a line.
+// JSON lines: one object per line.
 
 #include <algorithm>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace tpuest::data {
 namespace {
 
-// Runs what reads a line, and gives its errors their place.
+// Runs a function that reads a line, and adds the line's place to its errors.
 template <class Fn>
 void AtPlace(const LineFiles& lines, int64_t index, JsonScanner& scanner, Fn fn) {
   try {

@@ -57,7 +57,7 @@ DType JsonType(const std::string& name, const std::string& key) {
       .Key(key + ".dtype");
 }
 
-// As many values as the shape has, or one for all of them.
+// A tensor of `shape` from that many values, or from one value for all elements.
 Tensor Filled(const Raw& raw, DType dtype, const Shape& shape, const std::string& key) {
   const Tensor given = ParseLiteral(raw, key).As(dtype, key);
   if (given.elements() == shape.elements()) return given.Reshaped(shape);
@@ -173,7 +173,7 @@ void ReadColumn(JsonScanner& scanner, const JsonColumn& column, JsonValues& valu
   if (values.is_there) scanner.Fail(fmt::format("\"{}\" is given twice", column.name));
   if (kind == Kind::kNull) return scanner.Null();
   values.is_there = true;
-  // A single value is also a list of one.
+  // A single value also counts as a list of one.
   const bool is_one = column.is_list() || column.shape.elements() == 1;
   if (kind != Kind::kList && is_one) return ReadScalar(scanner, column, values, state);
   ReadAxis(scanner, column, 0, values, state);
@@ -247,7 +247,8 @@ void JsonRows::Read(JsonScanner& scanner, size_t size, Row& row) const {
   state.columns.resize(columns_.size());
   for (JsonValues& values : state.columns) values.Clear();
   state.unescaped.clear();
-  // Texts are views into it, so it must not grow: what is unescaped is shorter than the row.
+  // Texts are views into this string, so it must not grow: unescaped texts are shorter than the
+  // row.
   state.unescaped.reserve(size);
   scanner.Begin('{');
   while (scanner.More('}')) {

@@ -5,7 +5,7 @@
 namespace tpuest::data {
 namespace {
 
-constexpr int kMostDepth = 64;  // of lists and objects that are passed over
+constexpr int kMostDepth = 64;  // of lists and objects in a skipped value
 
 bool IsOfWord(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
@@ -123,7 +123,7 @@ uint32_t JsonScanner::HexDigits() {
   return value;
 }
 
-// After the backslash.
+// Decodes an escape, after its backslash.
 void JsonScanner::Unescape(std::string& to) {
   constexpr std::string_view kLetters = "\"\\/bfnrt";
   constexpr std::string_view kBytes = "\"\\/\b\f\n\r\t";

@@ -1,22 +1,23 @@
-// Records as their columns' values, end to end.
+// Stores records as their columns' values, one after the other.
 //
 // The file:
 //
 //     "tpuest records 1\n"
 //     uint64 fingerprint: the source's options, columns, files, and the files' sizes and times
 //     to byte 64: zeros
-//     the records, one behind the other
-//     uint64 for each record: the byte behind it, counted from 64
+//     the records, one after the other
+//     uint64 for each record: the offset of its end, counted from byte 64
 //     uint64 number of records
 //     "tpuest end\n", and zeros to 16 bytes
 //
-// A record, each part on a multiple of 8 bytes:
+// A record; each part begins at a multiple of 8 bytes:
 //
 //     int64 file, int64 record: its place in the source, which errors name
 //     for each column: uint64 count of values; numbers: the values;
-//                      strings: uint64 length of each, then their bytes end to end
+//                      strings: uint64 length of each, then their bytes, one after the other
 //
-// All in the machine's byte order: the file is of one machine, and is made again elsewhere.
+// Everything is in the machine's byte order: the file belongs to one machine, and another machine
+// writes its own.
 
 #include "data/sources/kept_rows.h"
 
@@ -121,7 +122,7 @@ class RowsSource final : public IndexedSource {
   std::shared_ptr<const void> keep_;
 };
 
-// Writes down all options that Visit names, as a text that is the same for the same options.
+// Writes all options that Visit names as text; equal options give equal text.
 class OptionsText {
  public:
   template <class T>
@@ -187,7 +188,7 @@ std::string HeadOf(const Source& source, uint64_t fingerprint) {
   return head;
 }
 
-// Calls fn(row) for each record of the source, front to back.
+// Calls fn(row) for each record of the source, in order.
 template <class Fn>
 void ForEachRow(AnySource& source, Fn fn) {
   Row row;
@@ -238,7 +239,7 @@ void WriteFile(AnySource& source, const std::vector<TensorSpec>& columns, const 
   file.Commit();
 }
 
-// The records of a whole file with that head; nullptr for any other.
+// The records of a complete file with that head; nullptr for any other file.
 std::shared_ptr<IndexedSource> OpenKept(const std::string& path, const std::string& head,
                                         const Source& source) {
   if (!FileExists(path)) return nullptr;
@@ -265,7 +266,7 @@ std::shared_ptr<IndexedSource> OpenKept(const std::string& path, const std::stri
 
 RowBytes::~RowBytes() { std::free(bytes_); }
 
-// Large blocks are moved by the kernel, and pages that nothing has touched take no memory.
+// The kernel moves large blocks without copying, and untouched pages take no memory.
 void RowBytes::Append(const void* bytes, size_t size) {
   if (size == 0) return;
   if (size > capacity_ - size_) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr size_t kShown = 40;
-constexpr double kExact = 9007199254740992.0;  // doubles hold whole numbers up to 2^53
+constexpr double kExact = 9007199254740992.0;  // doubles represent all integers up to 2^53
 
 std::string Quoted(std::string_view word) {
   return fmt::format("'{}{}'", word.substr(0, kShown), word.size() > kShown ? "..." : "");
@@ -39,7 +39,7 @@ std::optional<int64_t> Whole(std::string_view text) {
   return static_cast<int64_t>(*number);
 }
 
-// The next word from `at` on, which moves past it; empty at the end of the row.
+// The next word from `at` on; moves `at` past it. Empty at the end of the row.
 std::string_view NextWord(std::string_view line, size_t& at) {
   at = std::min(line.find_first_not_of(kBlanks, at), line.size());
   const size_t begin = at;

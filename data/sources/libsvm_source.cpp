@@ -1,4 +1,4 @@
-// Files of libsvm's rows, and of their weights.
+// Files of libsvm rows, and files of their weights.
 
 #include <algorithm>
 #include <utility>
@@ -55,7 +55,7 @@ std::vector<std::string> FindRows(const LibsvmSource& options, const std::string
   return FindFiles(names, key + ".file");
 }
 
-// The files of weights, one for each of `files`, or none.
+// The files of weights, one per file of `files`, or none.
 std::vector<std::string> FindWeights(const LibsvmSource& options,
                                      const std::vector<std::string>& files,
                                      const std::string& key) {
@@ -99,7 +99,7 @@ void CheckSizes(const LineFiles& lines, const LineFiles& weights) {
   }
 }
 
-// The type of all labels: int64 where each is a whole number.
+// The type of all labels: int64 if each is an integer.
 DType LabelType(const LibsvmSource& options, const LineFiles& lines) {
   if (options.label_dtype) return *DTypeFromName(*options.label_dtype);
   for (int64_t i = 0; i < lines.size(); ++i) {

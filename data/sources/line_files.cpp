@@ -21,7 +21,7 @@ bool IsBlank(std::string_view line, char comment) {
 
 std::vector<uint64_t> LinesOf(std::string_view bytes, bool skips_blank, char comment) {
   std::vector<uint64_t> offsets;
-  // The mark is no character of a format that blanks may stand in.
+  // The byte order mark is not part of the text in a format that allows white space there.
   size_t at = skips_blank && bytes.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0;
   while (at < bytes.size()) {
     const std::string_view line = LineAt(bytes, at);

@@ -1,9 +1,9 @@
-// Rows of the standard input as they come. A record is given as soon as its last byte is there, and
-// IsThere tells whether another one is, so that a batch need not wait for rows that take their
-// time.
+// Rows of the standard input as they arrive. A record is returned as soon as its last byte has
+// arrived. IsThere tells whether another record is available, so a batch need not wait for slow
+// rows.
 //
-// A record's bytes begin with the number of its first line, 8 bytes, which the decoders' errors
-// name; TFRecords are as they are.
+// The bytes of a record begin with the number of its first line (8 bytes), which the decoders'
+// errors name; TFRecords have no such number.
 
 #include "data/sources/live_source.h"
 
@@ -32,10 +32,10 @@ namespace {
 constexpr size_t kLiveBytes = size_t{1} << 16;
 constexpr size_t kMostLiveRecord = size_t{1} << 30;
 
-// Bytes that have arrived and are not read yet.
+// Bytes that have arrived and have not been read yet.
 class LiveBytes {
  public:
-  // Waits for more bytes, or for the end; false where none has come in time. -1: for ever.
+  // Waits for more bytes or the end; returns false if neither arrives in time. -1: for ever.
   bool Wait(int wait_ms) {
     if (inflated_) {
       ReadMore();
@@ -48,7 +48,7 @@ class LiveBytes {
   [[nodiscard]] std::string_view ready() const { return std::string_view(bytes_).substr(at_); }
   void Drop(size_t size) { at_ += size; }
   [[nodiscard]] bool has_ended() const { return has_ended_; }
-  // Rows that are compressed are inflated; told by the first two bytes.
+  // Inflates compressed rows, which the first two bytes identify.
   void Begin() {
     while (ready().size() < 2 && !has_ended_ && (ready().empty() || ready()[0] == '\x1f')) {
       (void)Wait(-1);
@@ -85,7 +85,7 @@ class LiveBytes {
 
 enum class LiveFraming { kLines, kRows, kLibsvm, kCsv, kRecords };
 
-// Cuts what comes into records.
+// Splits the incoming bytes into records.
 class LiveRows {
  public:
   explicit LiveRows(LiveFraming framing, CsvDialect dialect = {})
@@ -93,7 +93,7 @@ class LiveRows {
     bytes_.Begin();
   }
 
-  // The next record, its end included, valid until the next call; false at the end.
+  // Reads the next record, including its end, valid until the next call; returns false at the end.
   [[nodiscard]] bool Next(std::string_view& record) {
     if (!Peek(record)) return false;
     used_ = record.size();
@@ -102,7 +102,7 @@ class LiveRows {
     ++given_;
     return true;
   }
-  // The same, and it is next again.
+  // As Next, but does not consume the record.
   [[nodiscard]] bool Peek(std::string_view& record) {
     (void)IsThere(-1);
     record = bytes_.ready().substr(0, *WholeRecord());
@@ -125,10 +125,10 @@ class LiveRows {
       if (!bytes_.Wait(wait)) return false;
     }
   }
-  [[nodiscard]] int64_t line() const { return line_; }  // of the record that was given last
+  [[nodiscard]] int64_t line() const { return line_; }  // line of the last returned record
 
  private:
-  // Lines of nothing are no rows of JSON and libsvm, and comments are none of libsvm.
+  // Blank lines are not rows of JSON or libsvm, and comment lines are not rows of libsvm.
   [[nodiscard]] bool IsBlank(size_t size) const {
     const bool is_libsvm = framing_ == LiveFraming::kLibsvm;
     if ((framing_ != LiveFraming::kRows && !is_libsvm) || size == 0) return false;
@@ -136,8 +136,8 @@ class LiveRows {
     const size_t first = line.find_first_not_of(" \t\r\n");
     return first == std::string_view::npos || (is_libsvm && line[first] == '#');
   }
-  // The bytes of the record that is there, its end included; 0 after the last record, nullopt if
-  // more bytes are needed.
+  // The size of the next record, including its end; 0 after the last record, nullopt if more bytes
+  // are needed.
   std::optional<size_t> WholeRecord() {
     const std::string_view ready = bytes_.ready();
     if (ready.empty() && bytes_.has_ended()) return 0;
@@ -174,7 +174,7 @@ class LiveRows {
   LiveFraming framing_;
   CsvDialect dialect_;
   LiveBytes bytes_;
-  size_t used_ = 0;  // bytes of the record that was given last
+  size_t used_ = 0;  // bytes of the last returned record
   int64_t given_ = 0;
   int64_t line_ = 1;
   int64_t next_line_ = 1;
@@ -188,7 +188,7 @@ class LiveSource final : public StreamedSource {
         rows_(std::move(rows)),
         decoder_(std::move(decoder)) {}
 
-  void Rewind() override {}  // it is read once
+  void Rewind() override {}  // live input is read only once
   [[nodiscard]] bool Next(std::string_view& bytes, Provenance& from) override {
     std::string_view record;
     if (!rows_->Next(record)) return false;
@@ -210,11 +210,11 @@ class LiveSource final : public StreamedSource {
  private:
   std::unique_ptr<LiveRows> rows_;
   std::shared_ptr<const RowDecoder> decoder_;
-  std::string numbered_;  // the record behind its line's number
+  std::string numbered_;  // the line's number followed by the record
   int64_t given_ = 0;
 };
 
-// The line's number is taken off `bytes`.
+// Takes the line's number from the front of `bytes`.
 int64_t TakeLine(std::string_view& bytes) {
   int64_t line = 0;
   std::memcpy(&line, bytes.data(), sizeof line);
@@ -222,7 +222,7 @@ int64_t TakeLine(std::string_view& bytes) {
   return line;
 }
 
-// Byte `offset` of a record that begins on a line.
+// The place of byte `offset` of a record that begins at a line.
 Place LivePlace(int64_t line, std::string_view record, size_t offset) {
   const std::string_view before = record.substr(0, offset);
   const size_t last = before.rfind('\n');

@@ -1,4 +1,4 @@
-// Sources that need no file: values given in the job, and ranges of whole numbers.
+// Sources that need no file: values from the job, and ranges of integers.
 
 #include "data/literal.h"
 #include "data/sources/open_source.h"
@@ -6,7 +6,7 @@
 namespace tpuest::data {
 namespace {
 
-// The spec of one row of rows [records, ...].
+// The spec of one row of a tensor [records, ...].
 TensorSpec RowSpec(const std::string& name, const Tensor& rows, const std::string& key) {
   const std::vector<int64_t>& dims = rows.shape().dims();
   return {name, rows.dtype(), Shape(std::vector<int64_t>(dims.begin() + 1, dims.end())), key};
@@ -90,7 +90,8 @@ std::shared_ptr<IndexedSource> OpenRange(const RangeSource& options, const std::
   if (options.step == 0) {
     throw Error(Code::kUsage, "step is 0; expected another number").Key(key + ".step");
   }
-  // The count is span / step rounded up, in 128 bits, where the extremes of int64 do not overflow.
+  // The count is span / step rounded up, in 128 bits, so that the extremes of int64 do not
+  // overflow.
   const __int128 span = static_cast<__int128>(options.stop) - options.start;
   const __int128 step = options.step;
   const __int128 size = (span + step - (step > 0 ? 1 : -1)) / step;

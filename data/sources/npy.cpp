@@ -14,12 +14,12 @@ namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kAlignment = 8;  // of the widest element
+constexpr size_t kAlignment = 8;  // alignment of the widest element
 
 // The parsed `descr`: "<f4", "|u1", "<U8".
 struct ElementType {
   DType dtype = DType::kInvalid;
-  char kind = 'i';   // 'S': bytes, 'U': UCS-4, else numbers
+  char kind = 'i';   // 'S': bytes, 'U': UCS-4, otherwise numbers
   size_t width = 0;  // bytes of an element
   bool swaps = false;
 };
@@ -28,7 +28,7 @@ struct Header {
   ElementType element;
   bool is_fortran = false;
   Shape shape;
-  size_t begin = 0;  // of the elements
+  size_t begin = 0;  // offset of the elements
 };
 
 class HeaderReader {
@@ -61,7 +61,7 @@ class HeaderReader {
     throw Error(Code::kData, fmt::format("{}: {}", name_, message), hint);
   }
 
-  // What stands behind 'key':.
+  // The text after 'key':.
   [[nodiscard]] std::string_view Behind(std::string_view key) const {
     const size_t at = header_.find(fmt::format("'{}':", key));
     if (at == std::string_view::npos) Fail(fmt::format("its header has no '{}'", key));
@@ -139,7 +139,7 @@ class HeaderReader {
 
   void CheckSize(const Header& header) const {
     const uint64_t found = bytes_.size() - header.begin;
-    // No element of any width overflows the product then.
+    // Then the product does not overflow for any width of an element.
     if (!IsCountable(header.shape)) Fail("its shape is too large");
     const auto elements = static_cast<unsigned __int128>(header.shape.elements());
     if (elements * header.element.width == found) return;
@@ -153,11 +153,11 @@ class HeaderReader {
   std::string_view header_;
 };
 
-// The element of Fortran's order that is number i of C's: its axes count from the other end.
+// Maps the elements in C's order to Fortran's order, whose axes count from the other end.
 class FortranOrder {
  public:
   explicit FortranOrder(const Shape& shape) : dims_(shape.dims()), index_(dims_.size(), 0) {}
-  // The places of elements 0, 1, 2, ... of C's order.
+  // Returns the positions of elements 0, 1, 2, ... of C's order.
   size_t Next() {
     size_t at = 0;
     for (size_t axis = dims_.size(); axis-- > 0;) {
@@ -188,12 +188,12 @@ void AppendPoint(uint32_t point, std::string& to, const std::string& name) {
   put(0x80 | (point & 0x3f));
 }
 
-// Texts are filled up with zeros.
+// Strings are padded with zeros.
 void ReadTexts(const Header& header, const std::string& elements, const std::string& name,
                NpyArray& array) {
   const auto count = static_cast<size_t>(header.shape.elements());
   const size_t width = header.element.width;
-  // Shared, so that views stay good when the array is moved.
+  // Shared, so that views stay valid when the array is moved.
   array.bytes_of_texts = std::make_shared<std::string>();
   std::string& bytes = *array.bytes_of_texts;
   std::vector<size_t> ends;
@@ -218,7 +218,7 @@ void ReadTexts(const Header& header, const std::string& elements, const std::str
   array.data = array.texts.data();
 }
 
-// The elements as they are on this machine, in C's order.
+// Converts the elements to the machine's byte order and to C's order.
 void Rearrange(const Header& header, const char* from, char* to) {
   const size_t width = header.element.width;
   const size_t unit = header.element.kind == 'U' ? 4 : width;
@@ -234,7 +234,7 @@ void Rearrange(const Header& header, const char* from, char* to) {
 
 bool IsAligned(const char* data) { return reinterpret_cast<uintptr_t>(data) % kAlignment == 0; }
 
-// A bool is 0 or 1.
+// Checks that every bool is 0 or 1.
 void CheckTruths(const NpyArray& array, const std::string& name) {
   if (array.dtype != DType::kBool) return;
   const auto* const bytes = static_cast<const uint8_t*>(array.data);

@@ -1,4 +1,4 @@
-// NumPy's files: an array a column, whose first axis counts the records.
+// NumPy's files: one array per column; its first axis is the record.
 
 #include <utility>
 
@@ -12,9 +12,10 @@ namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
-constexpr size_t kMostNameBytes = 256;  // of an array that becomes a column by itself
+constexpr size_t kMostNameBytes =
+    256;  // longest name of an array that becomes a column without being named
 
-// Names for a message, of which an archive may have very many.
+// The first names, for a message, because an archive may have very many.
 std::string Some(const std::vector<std::string>& names) {
   constexpr size_t kShown = 8;
   std::vector<std::string> some;

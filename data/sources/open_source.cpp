@@ -44,7 +44,7 @@ std::shared_ptr<IndexedSource> OpenZip(const ZipSource& options, bool cached,
   return Zipped(std::move(parts), keys);
 }
 
-// Sources whose records are in files.
+// True for sources whose records are in files.
 bool IsOfFiles(const SourceOptions& options) {
   return !(std::holds_alternative<DigitsSource>(options) ||
            std::holds_alternative<ShapesSource>(options) ||
@@ -108,8 +108,8 @@ bool ReadsStandardInput(const SourceOptions& options) {
 
 std::optional<std::vector<TensorSpec>> KnownColumns(const SourceOptions& options,
                                                     const std::string& key) {
-  // Sources without files are opened: that costs nothing, and checks their options. An IDX file's
-  // header alone says how many pixels an image has.
+  // Opens sources without files, which costs nothing and checks their options. For IDX, the file's
+  // header is needed to know the number of pixels.
   if (std::holds_alternative<TFRecordSource>(options)) return {{SerializedColumn()}};
   if (std::holds_alternative<TextLineSource>(options)) return {{TextColumn()}};
   if (std::holds_alternative<FixedLengthSource>(options)) return {{RecordColumn()}};

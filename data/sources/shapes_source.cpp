@@ -7,7 +7,7 @@
 namespace tpuest::data {
 namespace {
 
-// Draws a shape at each read into the row's own bytes: the pixels, then the label.
+// Draws a shape for each read into the row's own bytes: the pixels, then the label.
 class DrawnShapes final : public IndexedSource {
  public:
   DrawnShapes(int64_t count, const ShapeSet& set)

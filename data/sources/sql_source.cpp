@@ -38,7 +38,7 @@ DType SqlType(const std::string& name, const std::string& key) {
       .Key(key + ".output_types");
 }
 
-// A database, and one statement over it.
+// A database and one statement on it.
 class SqlQuery {
  public:
   SqlQuery(const std::string& path, const std::string& query, const std::string& key)
@@ -48,7 +48,7 @@ class SqlQuery {
       Close();
       throw Error(Code::kData, fmt::format("{}: {}", path, why)).Key(key + ".data_source_name");
     }
-    // SIGTERM ends a query that computes for long.
+    // SIGTERM ends a long-running query.
     constexpr int kInstructions = 10000;
     sqlite3_progress_handler(
         database_, kInstructions, [](void*) { return IsInterrupted() ? 1 : 0; }, nullptr);
@@ -70,7 +70,7 @@ class SqlQuery {
   [[nodiscard]] std::string Name(int column) const {
     return sqlite3_column_name(statement_, column);
   }
-  // The next row; false at the end.
+  // Reads the next row; returns false at the end.
   [[nodiscard]] bool Next() {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW) return true;
@@ -93,7 +93,7 @@ class SqlQuery {
   sqlite3_stmt* statement_ = nullptr;
 };
 
-// The values of one row, where a Row's columns point to.
+// The values of one row, to which a Row's columns point.
 class SqlRow {
  public:
   SqlRow(const std::vector<TensorSpec>& columns, std::string path)
@@ -120,7 +120,7 @@ class SqlRow {
   }
 
  private:
-  // Puts the number's bytes at the start of its place.
+  // Stores the number's bytes at the start of its slot.
   void Number(sqlite3_stmt* from, int column, int64_t record) {
     const auto i = static_cast<size_t>(column);
     const int kind = sqlite3_column_type(from, column);
@@ -170,7 +170,7 @@ uint64_t MemoryBytes() {
   return most;
 }
 
-// All rows of the query, end to end.
+// All rows of the query, one after the other.
 struct SqlRows {
   std::shared_ptr<RowBytes> bytes = std::make_shared<RowBytes>();
   std::vector<uint64_t> ends;
@@ -184,7 +184,7 @@ Error TooManyRows(const std::string& path, const SqlRows& rows) {
                "select fewer rows or columns (WHERE, LIMIT), or write them to a TFRecord file");
 }
 
-// Stops at the machine's memory, before the kernel ends the process.
+// Stops at the limit of the machine's memory, before the kernel kills the process.
 void ReadRows(SqlQuery& query, const std::vector<TensorSpec>& columns, const std::string& path,
               SqlRows& rows) {
   constexpr size_t kRowsToLook = 1024;

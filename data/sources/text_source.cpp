@@ -14,7 +14,7 @@ void SetRecord(std::string_view text, Row& row) {
   row.columns.assign(1, {&row.text, 1});
 }
 
-// A line without its end is the value; TensorFlow leaves out every carriage return, wherever it is.
+// The value is a line without its end. As in TensorFlow, all carriage returns are dropped.
 class TextLines final : public IndexedSource {
  public:
   explicit TextLines(LineFiles lines)
@@ -38,7 +38,7 @@ class TextLines final : public IndexedSource {
   LineFiles lines_;
 };
 
-// Records end to end between the header and the footer of each file.
+// Records one after the other between the header and the footer of each file.
 class FixedLengthRecords final : public IndexedSource {
  public:
   FixedLengthRecords(std::vector<std::unique_ptr<FileBytes>> files, std::vector<std::string> paths,
@@ -89,7 +89,7 @@ class FixedLengthRecords final : public IndexedSource {
   std::vector<std::unique_ptr<FileBytes>> files_;
   uint64_t record_bytes_;
   uint64_t header_bytes_;
-  std::vector<int64_t> starts_ = {0};  // index of each file's first record, and the end
+  std::vector<int64_t> starts_ = {0};  // index of each file's first record, then the end
 };
 
 void CheckBytes(int64_t value, int64_t least, std::string_view name, const std::string& key) {

@@ -1,5 +1,5 @@
-// TFRecord files as one row of records: file after file. Uncompressed files are mapped and indexed;
-// compressed ones are streamed, or inflated into memory where the job caches them.
+// TFRecord files as one sequence of records, file after file. Uncompressed files are mapped and
+// indexed; compressed files are streamed, or inflated into memory if the job caches them.
 
 #include <algorithm>
 #include <atomic>
@@ -14,13 +14,13 @@
 namespace tpuest::data {
 namespace {
 
-// The row's own text is the column's one value; it points into a mapped file or kept memory.
+// The row's text is the column's only value; it points into a mapped file or kept memory.
 void SetText(std::string_view bytes, Row& row) {
   row.text = bytes;
   row.columns.assign(1, {&row.text, 1});
 }
 
-// Calls fn(i) for 0..n-1 on up to `threads` threads; the error of the lowest i is thrown.
+// Calls fn(i) for 0..n-1 on up to `threads` threads; throws the error of the lowest i.
 template <class Fn>
 void ForEach(int64_t n, int64_t threads, Fn fn) {
   std::vector<std::exception_ptr> errors(static_cast<size_t>(n));
@@ -43,8 +43,8 @@ void ForEach(int64_t n, int64_t threads, Fn fn) {
   }
 }
 
-// Plain files: mapped, with the offset of each record, found by walking over the lengths (8 bytes a
-// record). Contents are checked against their crc when they are read, not here.
+// Uncompressed files: mapped, with the offset of each record (8 bytes), found by reading the
+// lengths. Checksums of the data are verified when a record is read, not here.
 class MappedRecords final : public IndexedSource {
  public:
   MappedRecords(const std::vector<std::string>& paths, int64_t threads)
@@ -73,11 +73,11 @@ class MappedRecords final : public IndexedSource {
 
  private:
   std::vector<std::unique_ptr<RecordFile>> files_;
-  std::vector<std::vector<uint64_t>> offsets_;  // of each file's records
-  std::vector<int64_t> starts_ = {0};           // index of each file's first record, and the end
+  std::vector<std::vector<uint64_t>> offsets_;  // offsets of each file's records
+  std::vector<int64_t> starts_ = {0};           // index of each file's first record, then the end
 };
 
-// Compressed files: inflated front to back. skip and take count records over all files.
+// Compressed files: inflated from start to end. skip and take count records over all files.
 class StreamedRecords final : public StreamedSource {
  public:
   StreamedRecords(const std::vector<std::string>& paths, const RecordRange& range)
@@ -108,7 +108,7 @@ class StreamedRecords final : public StreamedSource {
 
  private:
   bool Advance(Record& record) {
-    // A file is opened when the one before it is done, and a file without records is passed over.
+    // Opens a file when the previous one ends; skips files without records.
     for (; file_ < files().size(); ++file_, reader_.reset()) {
       if (!reader_) reader_ = std::make_unique<RecordReader>(files()[file_]);
       if (reader_->Next(record)) return true;
@@ -123,11 +123,11 @@ class StreamedRecords final : public StreamedSource {
   bool skipped_ = false;
 };
 
-// A streamed source, read once into memory: any index can be read then.
+// A streamed source that is read once into memory, so that records can be read in any order.
 class MemoryRecords final : public IndexedSource {
  public:
-  // Memory is taken `block` bytes at a time, so that nothing moves once it is read: records are
-  // views into the blocks, and a block never grows beyond what was reserved.
+  // Allocates memory in blocks of `block` bytes. Records are views into the blocks, so a block
+  // never grows beyond its reserved size and no record moves.
   MemoryRecords(StreamedSource& source, size_t block)
       : IndexedSource(source.columns(), source.files()) {
     std::string_view bytes;
@@ -173,8 +173,8 @@ std::string_view NameOf(Compression compression) {
   }
 }
 
-// True if any of the files is compressed. Throws Error kData where one is otherwise than the job
-// says; TensorFlow would report a damaged record.
+// True if any of the files is compressed. Throws Error kData if a file differs from the job's
+// compression_type; TensorFlow would report a damaged record.
 bool AnyCompressed(const std::vector<std::string>& paths, const TFRecordSource& options,
                    const std::string& key) {
   bool any = false;
@@ -206,15 +206,16 @@ AnySource OpenTFRecords(const TFRecordSource& options, bool cached, const std::s
   CheckPositive(options.num_parallel_reads, "num_parallel_reads", key);
   CheckRange(options, key);
   const std::vector<std::string> paths = FindInputs(ListOf(options.filenames), key);
-  // A pipe gives its bytes once, and inflates them as they are.
+  // A pipe can be read only once, and is inflated if its bytes are compressed.
   const bool is_pipe = paths.front() == "-";
-  // One compressed file makes the whole a stream: an index must count records over all files.
+  // One compressed file makes the whole source a stream, because an index must count records over
+  // all files.
   if (!is_pipe && !AnyCompressed(paths, options, key)) {
     return Slice(std::make_shared<MappedRecords>(paths, options.num_parallel_reads), options, key);
   }
   auto streamed = std::make_unique<StreamedRecords>(paths, options);
   if (!cached && !is_pipe) return streamed;
-  // The streamed records are those between skip and take already.
+  // skip and take were already applied to the streamed records.
   return Slice(std::make_shared<MemoryRecords>(*streamed, static_cast<size_t>(options.buffer_size)),
                {}, key);
 }
