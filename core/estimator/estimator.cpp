@@ -37,7 +37,7 @@ std::string TemporaryModelDir(bool is_made) {
   }
 }
 
-// Logs the places where modes run, if the options name any.
+// Logs the devices on which modes run, if the options name any.
 void LogPlaces(const EstimatorContext& context) {
   const EstimatorOptions& options = context.options;
   Log& log = context.home.log;
@@ -84,7 +84,7 @@ EstimatorContext MakeContext(ModelFn model_fn, EstimatorOptions options,
   return context;
 }
 
-// FinalExporters export nothing in a run without a last step, as in TensorFlow.
+// As in TensorFlow, FinalExporters export nothing in a run without a last step.
 void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view why, Log& log) {
   for (const EvalTask& task : tasks) {
     for (const ExporterTask& exporter : task.exporters) {
@@ -94,8 +94,8 @@ void WarnOfFinalExporters(const std::vector<EvalTask>& tasks, std::string_view w
   }
 }
 
-// Returns the newest checkpoint for an evaluator. A damaged state file is reported once: `told` is
-// kept between calls.
+// Returns the newest checkpoint for an evaluator. Reports a damaged state file only once; `told`
+// keeps that between calls.
 std::optional<std::string> NewestToFollow(const EstimatorContext& context, std::string& told) {
   RegularCheckpoint newest = NewestRegularCheckpoint(context.model_dir);
   if (newest.prefix && !newest.fault.empty() && newest.fault != told) {
@@ -129,7 +129,7 @@ class Estimator::Impl {
         evaluator(context),
         predictor(context),
         saved_models(context) {}
-  // Removes the temporary folder if nothing came to be in it.
+  // Removes the temporary folder if it is empty.
   ~Impl() {
     if (context.model_dir_is_temporary) ::rmdir(context.model_dir.c_str());
   }

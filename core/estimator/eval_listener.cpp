@@ -28,7 +28,7 @@ std::optional<std::string> EvaluationListener::AfterSave(int64_t step) {
   return std::nullopt;
 }
 
-// A preemption checkpoint is not evaluated: the run resumes from the checkpoint before it.
+// A preemption checkpoint is not evaluated, because the run resumes from the checkpoint before it.
 bool EvaluationListener::OwesFirst(int64_t step) {
   const std::optional<CutRun> cut = saved_().resume.cut;
   last_saved_ = cut ? cut->saved : step;
@@ -49,7 +49,7 @@ void EvaluationListener::End(int64_t step) {
   if (context_.home.stop.requested()) return;
   const std::set<std::string> open = OpenAt(step);
   if (open.empty()) return;
-  // The run before this one may have been killed while it made them.
+  // The previous run may have been killed during these evaluations.
   if (is_restored_() && step == first_step_) runner_.GoOnFrom(step, open);
   Evaluate(step, [&](size_t task) { return open.contains(runner_.tasks()[task].label); });
 }
@@ -71,14 +71,14 @@ std::optional<int64_t> EvaluationListener::NextEvaluation() const {
   for (const EvalTask& task : runner_.tasks()) {
     const int64_t every = task.every_steps.value_or(1);
     const int64_t from = std::max((settled_.step / every + 1) * every, last_saved_ + 1);
-    // Checkpoints come every `saves` steps: this is the first from `from` on.
+    // Checkpoints come every `saves` steps; this is the first one from `from` on.
     const int64_t step = last_saved_ + (from - last_saved_ + *saves - 1) / *saves * *saves;
     next = std::min(next.value_or(step), step);
   }
   return next;
 }
 
-// Without a record of its evaluation, the checkpoint is evaluated again.
+// A checkpoint without a record of its evaluation is evaluated again.
 std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
   const bool is_damaged = step > 0 && IsSettledStepDamaged(context_.model_dir);
   if (!is_damaged) return ReadSettledStep(context_.model_dir);
@@ -90,7 +90,8 @@ std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
 void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoint) {
   if (context_.home.stop.requested() || !DirectoryExists(PrivateDir(context_.model_dir))) return;
   const std::unique_ptr<RunLock> lock = LockRun(context_);
-  if (LatestCheckpoint(context_.model_dir) != checkpoint) return;  // another process has gone on
+  if (LatestCheckpoint(context_.model_dir) != checkpoint)
+    return;  // another process has resumed the run
   const std::optional<SettledStep> settled = Settled(step);
   const bool owes_all = settled && settled->step < step;
   const bool owes_some = settled && settled->step == step;
@@ -133,7 +134,7 @@ bool EvaluationListener::IsDue(size_t task, int64_t step) const {
 }
 
 void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)>& wants) {
-  // The saved values are at hand: nothing is read back from the disk.
+  // The values to save are in memory, so nothing is read from the disk.
   struct Sharing {
     explicit Sharing(EstimatorContext& of) : context(of) {}
     ~Sharing() { context.in_memory.reset(); }
@@ -153,7 +154,7 @@ void EvaluationListener::Evaluate(int64_t step, const std::function<bool(size_t)
     }
   } catch (const Error&) {
     if (!context_.home.stop.requested()) throw;
-    return;  // the run that goes on from this checkpoint makes it anew
+    return;  // the run that resumes from this checkpoint repeats it
   }
   Settle({.step = step, .open = std::move(open)});
 }

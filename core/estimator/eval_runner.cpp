@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// The metrics as floats, as in events, without metrics of several numbers.
+// The metrics as floats, as in events; omits metrics with several numbers.
 std::map<std::string, float> Numbers(const std::map<std::string, Tensor>& metrics) {
   std::map<std::string, float> numbers;
   for (const auto& [name, value] : metrics) {
@@ -69,7 +69,7 @@ const EvaluateResult& EvalRunner::Run(size_t task, const std::string& checkpoint
                             .is_the_final_export = IsLast(result.global_step)};
   KeepIfBest(task, evaluated, checkpoint);
   Export(task, evaluated, checkpoint);
-  // The next evaluation is a while away, and its input may be as large as the training's.
+  // The next evaluation comes later, and its input may be as large as the training's.
   ReturnFreeMemory();
   return result;
 }
@@ -101,7 +101,7 @@ void EvalRunner::KeepIfBest(size_t task, const Evaluated& evaluated,
                 fmt::format("there are: {}", Join(names, ", ")))
         .Key("run_config.keep_best.metric");
   }
-  if (!CheckpointExists(checkpoint)) return;  // another process has removed it meanwhile
+  if (!CheckpointExists(checkpoint)) return;  // another process has removed it
   best_->Offer(checkpoint, evaluated.global_step, found->second);
 }
 

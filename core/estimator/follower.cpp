@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-// The follower looks this often, so a run's end, a signal and a deadline are noticed within it.
+// The follower polls at this interval, so it notices a run's end, a signal or a deadline within it.
 constexpr double kLookEverySecs = 0.5;
 
 }  // namespace
@@ -50,7 +50,7 @@ Follower::View Follower::Look() {
   try {
     view.newest = args_.newest();
   } catch (const Error&) {
-    // A trainer that removes old checkpoints may have been at it.
+    // A trainer that removes old checkpoints may have removed this one.
     if (view.trainer != TrainerState::kTraining) throw;
     view.newest = seen_;
   }
@@ -60,7 +60,7 @@ Follower::View Follower::Look() {
   return view;
 }
 
-// A task is due by its time; the last checkpoint of a run is not kept waiting.
+// A task is due when its time has come; the last checkpoint of a run is evaluated without delay.
 bool Follower::IsDue(size_t task, const View& view, double now) const {
   const State& state = states_[task];
   if (now >= state.due) return true;
@@ -111,7 +111,7 @@ bool Follower::Evaluate(size_t task, const View& view) {
   } catch (const Error&) {
     if (args_.stop.requested()) throw;
     if (CheckpointExists(checkpoint)) {
-      // The trainer writes it again, or a newer one, as long as there is one.
+      // A trainer that is still running writes this checkpoint again, or a newer one.
       const std::optional<std::string> fault = args_.damage(checkpoint);
       if (!fault || view.is_over()) throw;
       Warn(state.warned_of_damage, *fault + "; waiting for a checkpoint that can be read");
@@ -125,8 +125,8 @@ bool Follower::Evaluate(size_t task, const View& view) {
   return true;
 }
 
-// A task wants checkpoints by every_steps; that of the last step of the training it wants in any
-// case.
+// every_steps selects the checkpoints of a task; the last checkpoint of a training is always
+// evaluated.
 bool Follower::IsWanted(size_t task, const std::string& checkpoint) const {
   const std::optional<int64_t> every = args_.tasks[task].every_steps;
   const std::optional<int64_t> step = StepOfCheckpoint(checkpoint);

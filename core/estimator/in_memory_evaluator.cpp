@@ -40,7 +40,8 @@ void InMemoryEvaluatorHook::Settle(TrainResult& result) {
   if (!has_begun && !stop.requested()) {
     const std::unique_ptr<RunLock> lock = LockRun(context_);
     const MetricsLog metrics(context_.model_dir);
-    if (LatestCheckpoint(context_.model_dir) != result.checkpoint) return;  // another goes on
+    if (LatestCheckpoint(context_.model_dir) != result.checkpoint)
+      return;  // another process has resumed the run
     if (!metrics.HasEvaluation(result.global_step, task_.label)) Make(result.checkpoint);
   }
   if (!stop.requested()) return;
@@ -72,7 +73,7 @@ void InMemoryEvaluatorHook::Make(const std::string& checkpoint) {
     (void)evaluator_.Evaluate(task_.input_fn, args);
   } catch (const Error&) {
     if (!context_.home.stop.requested()) throw;
-    return;  // the run that goes on from here makes it anew
+    return;  // the run that resumes from here repeats it
   }
   ReturnFreeMemory();
 }

@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-// A plan tells of a limit, and does not run into it.
+// A plan reports when a limit would be exceeded, and is not itself subject to it.
 RowKeeping KeepingOfPlan(const PlanArgs& args) {
   EmbeddingsOptions options = args.options.embeddings;
   options.max_resident_bytes.reset();

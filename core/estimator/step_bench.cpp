@@ -15,10 +15,10 @@ namespace tpuest {
 namespace {
 
 constexpr uint64_t kSeed = 1;
-constexpr double kAlone = 0.5;     // the share of the time for the step alone
-constexpr double kTogether = 0.4;  // the share with the input; the rest is for the trace
+constexpr double kAlone = 0.5;     // the fraction of the time for steps without input
+constexpr double kTogether = 0.4;  // the fraction with input; the rest is for the trace
 constexpr int kTracedSteps = 3;
-// A call of a program takes about so long in training.
+// The approximate duration of a program's call in training.
 constexpr double kCallSeconds = 0.05;
 constexpr size_t kMostAtOnce = 64;
 
@@ -76,7 +76,7 @@ class Bench {
     return step_secs;
   }
 
-  // The seconds that `count` steps on one batch take, in one call.
+  // Runs `count` steps on one batch in one call and returns the seconds.
   double RunCopies(const InfeedItem& item, size_t count, StepTrace* trace = nullptr) {
     std::vector<InfeedItem> items(count, item);
     return step_.Run(items, {.trace = trace}).seconds();
@@ -112,7 +112,7 @@ class Bench {
     return ops;
   }
 
-  // Steps on all items, as many in a call as training would make.
+  // Runs steps on all items, with as many steps per call as in training.
   void RunItems(std::vector<InfeedItem>& items) {
     std::span<InfeedItem> left(items);
     while (!left.empty()) left = left.subspan(step_.Run(left, {}).size());
@@ -138,8 +138,8 @@ class Bench {
 
   const PlannedRun& run_;
   const EstimatorContext context_;
-  size_t at_once_ = 1;        // steps of a call
-  bool whole_calls_ = false;  // the program wants all of them at once
+  size_t at_once_ = 1;        // steps per call
+  bool whole_calls_ = false;  // the program requires all of them in one call
   VariableStore variables_;
   TrainStep step_;
 };

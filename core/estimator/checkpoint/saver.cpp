@@ -1,42 +1,46 @@
-// A run's checkpoints on disk: the newest keep_checkpoint_max, and those that are kept for longer.
+// A run's checkpoints on disk: the newest keep_checkpoint_max, and some older ones.
 //
-// In: a step, the values of the variables, and where the run stands beside them. Out, in order:
+// Input: a step, the values of the variables, and the run's progress. Output, in order:
 //
 //   model.ckpt-2000.meta                the graph (checkpoint_save_graph_def)
 //   model.ckpt-2000.data-00000-of-...   the values, and the entries tpuest/... of the ResumePoint
-//   model.ckpt-2000.index               last of its files: with it the checkpoint is there
-//   checkpoint                          names those kept, 2000 as model_checkpoint_path
-//   model.ckpt-1000.*                   removed, if it is no longer among those kept; before all of
-//                                       this .tpuest/removing names it, so that it goes even if the
-//                                       process is killed and the state file lost behind the index
+//   model.ckpt-2000.index               written last: it completes the checkpoint
+//   checkpoint                          names the kept checkpoints, 2000 as model_checkpoint_path
+//   model.ckpt-1000.*                   removed if it is no longer kept. .tpuest/removing names it
+//                                       before all of this, so that it is removed even if the
+//                                       process is killed and the state file is lost
 //
 //   keep_checkpoint_max: 2    kept_ = {1000, 1500} ── Save(2000) ──▶ kept_ = {1500, 2000}
 //
-// What a stop request saves at 1700 is an extra beside these, extra_: the state file names it as
-// the newest, it is not counted, and Save(2000) of the run that goes on removes it.
-// .tpuest/removing names it from the start, so that it is known for what it is even if its own
-// files are damaged.
+// A stop request at 1700 saves a preemption checkpoint, extra_. The state file names it as the
+// newest, it does not count as one of kept_, and Save(2000) of the resumed run removes it.
+// .tpuest/removing names it from the start, so that it is recognized even if its own files are
+// damaged.
 //
-// With tpuest.embeddings.incremental the others between two whole ones are increments
-// (core/io/increment.h), each of which stands on the whole one before it. What of a table changed
-// since then is noted in the store; an increment that is restored says it, so the run that goes on
-// notes the same. An extra is an increment, too, and in no one's place among them.
+// With tpuest.embeddings.incremental the checkpoints between two base checkpoints are incremental
+// (core/io/increment.h); each depends on the base checkpoint before it. The store records the rows
+// that changed since then. A restored incremental checkpoint contains this record, so the resumed
+// run continues it. A preemption checkpoint is also incremental, but does not count as one of the
+// increments.
 //
-//   incremental: 3    1000 whole, 1500 and 2000 stand on it, 2500 whole, ...
+//   incremental: 3    1000 is a base, 1500 and 2000 depend on it, 2500 is a base, ...
 //
-// What a checkpoint stands on may drop out of kept_ before it: it stays on disk, and in
-// .tpuest/removing, until nothing stands on it.
+// A base checkpoint may drop out of kept_ before its increments. It stays on disk, and in
+// .tpuest/removing, until no increment depends on it.
 //
-// What holds, wherever the process is killed:
-//   - What the state file names is whole on disk: it is written before it is named, and removed
-//     once it is no longer named.
-//   - The files of a checkpoint without an index are nobody's; Save removes them if it throws.
-//   - Two runs with the same variables and ResumePoint write the same bytes: no clock is in them.
-// On a mounted bucket, whose files may have no temporary names (core/base/process/mounted.h), the
-// order alone commits: all of this is written under its own name, and the index is read back before
-// it is named, and before anything is removed. Of what drops out of kept_, one checkpoint for every
-// keep_checkpoint_every_n_hours stays on disk, as in tf.train.Saver, and so does what keep_best has
-// kept. Without keep_checkpoint_max all stay, and the state file names the last alone.
+// Invariants, even if the process is killed at any point:
+//   - Every checkpoint that the state file names is complete on disk: it is written before it is
+//     named, and removed only when it is no longer named.
+//   - The files of a checkpoint without an index belong to no checkpoint; Save removes them if it
+//     throws.
+//   - Two runs with the same variables and ResumePoint write the same bytes, which contain no time.
+//
+// On a mounted bucket, whose files cannot have temporary names (core/base/process/mounted.h), only
+// the order of writes commits a checkpoint: every file is written under its final name, and the
+// index is read back before it is named and before any checkpoint is removed. A checkpoint that
+// drops out of kept_ stays on disk if keep_best keeps it, or as the one per
+// keep_checkpoint_every_n_hours, as in tf.train.Saver. Without keep_checkpoint_max all stay, and the
+// state file names only the last one.
 
 #include "core/estimator/checkpoint/saver.h"
 
@@ -63,7 +67,7 @@ namespace {
 
 constexpr double kSecondsPerHour = 3600;
 
-// The time of the file's last change, in seconds since the epoch; 0 if it is not there.
+// The time of the file's last change, in seconds since the epoch; 0 if the file does not exist.
 double WrittenAt(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return 0;
@@ -71,7 +75,7 @@ double WrittenAt(const std::string& path) {
          1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
 }
 
-// The data file of a checkpoint that is not there, or "".
+// The path of a missing data file of a checkpoint, or "".
 std::string LostShard(const std::string& prefix) {
   std::string first = BundleDataPath(prefix, 0, 1);
   const std::string beginning = BaseName(first.substr(0, first.rfind('-') + 1));
@@ -110,7 +114,7 @@ Saver::Saver(const SaverArgs& args, const std::string& restored, const std::opti
   next_preserved_ =
       args_.clock.WallSeconds() + args_.config.keep_checkpoint_every_n_hours * kSecondsPerHour;
   if (args_.config.checkpoint_save_graph_def) {
-    // The graph is serialized beside what else is done before the first step.
+    // Serializes the graph in parallel with other work before the first step.
     meta_graph_ = std::async(std::launch::async, [this] {
       return ToMetaGraphDef({.graph = args_.graph,
                              .train_op = args_.train_op,
@@ -141,7 +145,7 @@ void Saver::Recover(const std::string& restored, const std::optional<CutRun>& cu
   stuck_ = RemoveNotedCheckpoints(args_.model_dir, last_step_.value_or(0));
 }
 
-// Changes are noted since the base of the restored checkpoint, or since it was written.
+// Changes are recorded since the base of the restored checkpoint, or since it was written.
 void Saver::RecoverBase(const std::string& restored, bool is_extra) {
   base_ = BaseOf(restored);
   if (!base_ && !is_extra) base_ = {.prefix = restored, .checksum = IndexChecksum(restored)};
@@ -265,7 +269,7 @@ void Saver::WriteState() const {
   WriteCheckpointState(args_.model_dir, State(), kCheckpointState, args_.fsync);
 }
 
-// Keeps the best checkpoints, and one for every keep_checkpoint_every_n_hours.
+// Keeps the best checkpoints, and one per keep_checkpoint_every_n_hours.
 std::vector<std::string> Saver::ToRemove(const std::deque<Kept>& old) {
   std::vector<std::string> prefixes;
   for (const Kept& kept : old) {
@@ -279,7 +283,7 @@ std::vector<std::string> Saver::ToRemove(const std::deque<Kept>& old) {
   return prefixes;
 }
 
-// Takes over what was noted beside this: a checkpoint that is no longer one of the best.
+// Takes over the names that others noted: checkpoints that are no longer among the best.
 void Saver::TakeNoted() {
   for (const std::string& prefix : NotedCheckpoints(args_.model_dir)) {
     const auto is_it = [&](const Kept& kept) { return kept.prefix == prefix; };

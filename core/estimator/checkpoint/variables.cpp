@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kNamesShown = 3;
 
-// "784x128", "a scalar".
+// "784x128", or "a scalar".
 std::string Dims(const Shape& shape) {
   if (shape.rank() == 0) return "a scalar";
   std::vector<std::string> dims;
@@ -123,7 +123,7 @@ void CheckIsWhole(const SavedState& saved, const Variable& variable, const std::
       .At(variable.handle.node->origin());
 }
 
-// The value that the job gives a variable of one number, whatever the checkpoint says.
+// The value that the job gives a variable of one number; it overrides the checkpoint's.
 Tensor JobsNumber(const Variable& variable, const Tensor& stored, const SavedState& saved,
                   Log* log) {
   Tensor own = ConstantValue(variable.initial_value);

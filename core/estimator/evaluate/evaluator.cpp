@@ -21,7 +21,7 @@ namespace {
               "check its files, skip, take and filter");
 }
 
-// The local time in a format of strftime.
+// Formats the local time by a format of strftime.
 std::string TimeText(double wall_seconds, const char* format) {
   const auto seconds = static_cast<std::time_t>(wall_seconds);
   std::tm parts{};
@@ -44,14 +44,14 @@ std::string DictText(const EvaluateResult& result) {
   return Join(items, ", ");
 }
 
-// Counts of so few classes that a page shows them.
+// True for counts of few enough classes to show as a table.
 bool IsShownAsTable(const Tensor& metric) {
   constexpr int64_t kMostShown = 40;
   return metric.dtype() != DType::kString && metric.shape().rank() == 2 && metric.elements() > 1 &&
          metric.shape().dim(0) <= kMostShown && metric.shape().dim(1) <= kMostShown;
 }
 
-// A matrix as Markdown, for TensorBoard's text: rows are labels, columns what is predicted.
+// A matrix as Markdown for TensorBoard's text plugin: rows are labels, columns are predictions.
 std::string TableOf(const Tensor& matrix) {
   const int64_t rows = matrix.shape().dim(0);
   const int64_t columns = matrix.shape().dim(1);
@@ -197,7 +197,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
   if (result.batches == 0) ThrowNoExamples();
   result.metrics = metrics_.Values();
   result.metrics.merge(model_.EvalMetricValues());
-  // The loss is the mean over batches: a short batch counts as much as a full one.
+  // The loss is the mean over batches; a short batch counts as much as a full one.
   result.metrics["loss"] =
       Tensor::Scalar<float>(static_cast<float>(loss / static_cast<double>(result.batches)));
   home.log.Info("Inference Time : {:0.5f}s", home.clock.Seconds() - begin);
@@ -205,7 +205,7 @@ void Evaluator::Run(Infeed& infeed, const EvaluateArgs& args, InferenceHooks& ho
                 TimeText(home.clock.WallSeconds(), "%Y-%m-%d-%H:%M:%S"));
 }
 
-// TensorFlow logs each of fewer than 20 batches, otherwise about ten of them.
+// As in TensorFlow, logs every batch if there are fewer than 20, otherwise about ten of them.
 void Evaluator::LogBatch(const EvaluateArgs& args, int64_t batches) {
   if (ProgressListener* const progress = context_.home.progress) {
     progress->Report({.activity = "eval", .step = batches, .goal = args.steps});
@@ -250,7 +250,7 @@ void Evaluator::Publish(const EvaluateArgs& args, const EvaluateResult& result) 
 
 EventWriter& Evaluator::EventsIn(const std::string& folder, double now) {
   std::unique_ptr<EventWriter>& events = events_[folder];
-  // Somebody may have cleared the folder meanwhile.
+  // Another process may have removed the folder.
   if (events == nullptr || !FileExists(events->path())) {
     events = std::make_unique<EventWriter>(folder, now);
   }

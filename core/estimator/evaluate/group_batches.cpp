@@ -14,7 +14,7 @@ namespace {
 
 std::string_view Named(Mode mode) { return mode == Mode::kEval ? "evaluation" : "prediction"; }
 
-// The batch that the chief runs: it may have run others before by itself.
+// The batch that the chief runs; the chief may have run earlier batches by itself.
 Batch BatchAt(Infeed& infeed, const StreamPosition& after, Mode mode) {
   while (true) {
     std::vector<InfeedItem> items = infeed.Take(1);
@@ -35,13 +35,13 @@ GroupBatches::GroupBatches(hosts::Group* group, Mode mode) : group_(group), mode
   before_ = group_->SetActivity(hosts::Activity::kPreparing);
 }
 
-// However it ends, the workers hear of it: a stop request does not end the run by itself.
+// Tells the workers in every case, because a stop request alone would not end their run.
 GroupBatches::~GroupBatches() {
   if (group_ == nullptr) return;
   try {
     if (has_workers_) SendControl(*group_, EndBatchesMessage());
   } catch (const std::exception&) {
-    // The verdict is thrown by whoever calls the group next.
+    // The next call of the group throws the verdict.
   }
   group_->SetEvaluating(false);
   group_->SetActivity(before_);
@@ -77,7 +77,7 @@ void FollowBatches(EstimatorContext& context, InferenceModel& model, Mode mode,
   TakeOwnRows(context, mode, *stream);
   in_group.Agree(stream->files());
   TakeRows(group, model.graph(), model.store());
-  const StopSignal never;  // the chief says when to stop
+  const StopSignal never;  // only the chief decides when to stop
   Infeed infeed({.stream = *stream, .clock = context.home.clock, .stop = never});
   while (true) {
     const ControlMessage next = ReceiveControl(group);

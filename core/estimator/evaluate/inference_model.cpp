@@ -1,22 +1,24 @@
 // A model for EVAL or PREDICT, run on batches of any size up to the full one.
 //
-// In: a checkpoint or none, and batches of which the last may be short. Out: of each batch the loss
-// and the tensors for the metrics, or the predictions. The variant of the model that runs, by
-// {with example_weight, replicas}, where the batch size is 8 on 2 replicas:
+// Input: a checkpoint or none, and batches, of which the last may be short. Output per batch: the
+// loss and the tensors for the metrics, or the predictions. The variant of the model, by {with
+// example_weight, replicas}, for a batch size of 8 on 2 replicas:
 //
 //   8 rows                                  {false, 2}   full_, built by Load
 //   3 rows, PREDICT                         {false, 2}   padded to 8; the caller cuts the results
 //   3 rows, EVAL, example_weight is read    {true, 2}    padded to 8, padding has weight 0
-//   3 rows, EVAL, it is not read            {false, 1}   3 rows on one replica
+//   3 rows, EVAL, it is unused              {false, 1}   3 rows on one replica
 //   9 rows                                  {false, 1}   9 rows on one replica
 //
-// What holds:
-//   - All variants read the same variables, which Load fills. The model_fn is called once for each.
-//   - Padding changes no metric: it is cut, it weighs 0, or it is not there.
-//   - The scaffold_fn is called for full_ alone, once.
-//   - In a group the variants with several replicas run in all processes, each on its replicas (the
-//     chief reads all rows of an evaluation, since metrics may be of inputs), the one with a single
-//     replica in the chief: every example counts once, and all sums have the bits of one process.
+// Invariants:
+//   - All variants read the same variables, which Load fills. The model_fn is called once per
+//     variant.
+//   - Padding changes no metric: it is cut off, has weight 0, or is absent.
+//   - The scaffold_fn is called once, for full_.
+//   - In a group, all processes run the variants with several replicas, each on its own replicas
+//     (the chief reads all rows of an evaluation, because metrics may depend on inputs). Only the
+//     chief runs the variant with one replica. Every example counts once, and all sums have the
+//     same bits as in one process.
 
 #include "core/estimator/evaluate/inference_model.h"
 
@@ -32,7 +34,7 @@
 namespace tpuest {
 namespace {
 
-// The values that a model is run for in its mode.
+// The values that the model computes in its mode.
 std::vector<Value> Fetches(const TPUEstimatorSpec& spec, Mode mode) {
   std::vector<Value> fetches;
   if (mode == Mode::kPredict) {
@@ -58,7 +60,7 @@ std::vector<Node*> Targets(const TPUEstimatorSpec& spec) {
   return targets;
 }
 
-// The shapes of the inputs with the rows of all processes.
+// The shapes of the inputs with the rows of all processes together.
 std::vector<Shape> ShapesOfAll(const std::vector<Tensor>& inputs, const Batch& batch) {
   std::vector<Shape> shapes = ShapesOf(inputs);
   if (batch.whole_rows == 0) return shapes;
@@ -128,7 +130,7 @@ void InferenceModel::Take(const StreamSpec& stream, const std::map<std::string, 
   for (const auto& [name, value] : variables) variables_.Set(name, value);
 }
 
-// Metrics that the steps themselves add up have their variables in one process.
+// Steps that update metric variables run in one process.
 bool InferenceModel::Spreads(const TPUEstimatorSpec& spec, int replicas) const {
   if (context_.collective == nullptr || replicas == 1) return false;
   if (replicas != context_.ReplicasIn(Mode::kTrain) || !spec.eval_metric_ops.empty()) return false;
@@ -215,7 +217,7 @@ InferenceModel::Variant& InferenceModel::VariantFor(Key key) {
 
 std::pair<InferenceModel::Variant*, bool> InferenceModel::VariantOf(int64_t examples) {
   if (examples == batch_size_ || full_->programs->is_sized_by_values()) return {full_, false};
-  // A bucket's batch may be the larger one.
+  // A bucket's batch may be larger than the batch size.
   if (examples > batch_size_) return {&VariantFor({false, 1}), false};
   if (mode_ == Mode::kPredict) return {full_, true};
   if (const int replicas = context_.ReplicasIn(mode_); replicas > 1) {
@@ -246,7 +248,7 @@ InferenceModel::Output InferenceModel::Run(const Batch& given, StepTrace* trace)
   return output;
 }
 
-// The summaries are computed by this process only; in a group no other process takes part.
+// Only this process computes the summaries; in a group no other process takes part.
 void InferenceModel::MakeSummaries(Variant& variant) {
   if (variant.scalars != nullptr) return;
   StepProgramArgs args = *variant.args;

@@ -1,7 +1,7 @@
-// Predictions of an input: batches go through the model, rows come out to the callback.
+// Predicts an input: runs batches through the model and passes rows to the callback.
 //
-// In: an input_fn, a checkpoint (or fresh variables), the call's arguments. Out: the rows, in the
-// order of the input, and in the result how many examples there were and why they ended.
+// Input: an input_fn, a checkpoint (or fresh variables), and the call's arguments. Output: the rows
+// in the order of the input; the result has the number of examples and the reason for the end.
 //
 //   Batch [8, ...] ─┬─▶ InferenceModel::Run ─▶ {"classes": [8], "logits": [8, 10]} ─┐
 //                   └─▶ forwarded columns {"id": [8]} ──────────────────────────────┤ cut to the
@@ -9,17 +9,19 @@
 //   yield_single_examples:   {"classes": [], "logits": [10]}, {"id": []}, index 0; 1; ...
 //   without:                 {"classes": [8], "logits": [8, 10]}, {"id": [8]}, index 0; 8; ...
 //
-// Predict settles the arguments, loads the model, and calls GiveNext batch by batch until that says
-// why no other comes: "limit", "end of input", "hook", "preempted", "interrupted".
+// Predict prepares the arguments, loads the model, and calls GiveNext per batch until that returns
+// why it ended: "limit", "end of input", "hook", "preempted", "interrupted".
 //
-// What holds:
-//   - No padding is given: a batch's rows end with its examples, and with the limit.
-//   - Index counts the examples of the input from 0. The result counts those of all batches that
-//     were given, the last of them in full even if the callback ends within it.
-//   - A prediction without rows is given as it is with a whole batch; single examples refuse it.
-//   - A dry run predicts the first batch and gives nothing.
-//   - In a group each process runs its replicas' rows, and reads those alone; the chief reads all
-//     rows where columns are forwarded, or the host makes a prediction of them.
+// Invariants:
+//   - Padding is never passed on: a batch's rows end with its examples, and with the limit.
+//   - The index counts the examples of the input from 0. The result counts the examples of all
+//     batches that were passed on; the last batch counts in full even if the callback ends within
+//     it.
+//   - A prediction without rows is passed on with a whole batch; it is refused with single
+//     examples.
+//   - A dry run predicts the first batch and passes nothing on.
+//   - In a group each process runs its replicas' rows, and reads only those. The chief reads all
+//     rows if columns are forwarded or the host computes predictions from them.
 
 #include "core/estimator/evaluate/predictor.h"
 
@@ -63,7 +65,7 @@ std::map<std::string, Tensor> RowOfAll(const std::map<std::string, Tensor>& colu
   return row;
 }
 
-// Gives a batch's rows to the callback, one by one or together; false if it wants no more.
+// Passes a batch's rows to the callback, one by one or together; returns false if it wants no more.
 bool GiveRows(const PredictionRow& batch, int64_t examples, bool one_by_one,
               const RowCallback& give) {
   if (!one_by_one) return give(batch);
@@ -202,7 +204,7 @@ std::string Predictor::GiveNext(Infeed& infeed, InferenceHooks& hooks, const Cal
   hooks.BeforeBatch();
   const int64_t examples = std::min(batch.examples, left);
   const std::map<std::string, Tensor> predictions = Run(batch, examples, call, hooks.trace());
-  // As in TensorFlow, hooks see a batch before its rows are given.
+  // As in TensorFlow, hooks see a batch before its rows are passed on.
   const bool ends = hooks.AfterBatch(predictions);
   std::map<std::string, Tensor> wanted = predictions;
   std::erase_if(wanted, [&](const auto& value) { return !IsNamed(call.keys, value.first); });

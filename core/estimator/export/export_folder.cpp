@@ -42,7 +42,7 @@ ExportFolder::ExportFolder(const std::string& base, double now, Log& log)
               "name another export_dir_base");
 }
 
-// Another process may have taken the folder for one that was left, before it was locked.
+// Another process may have removed the folder as abandoned before it was locked.
 bool ExportFolder::Make() {
   if (is_copied_) {
     temporary_ = MakeTemporaryFolder("tpuest-export");
@@ -52,7 +52,7 @@ bool ExportFolder::Make() {
   try {
     lock_ = FileLock::TryAcquireFolder(temporary_);
   } catch (const Error&) {
-    return DirectoryExists(temporary_);  // where there are no locks nobody removes it
+    return DirectoryExists(temporary_);  // without locks no process removes it
   }
   return lock_ != nullptr && DirectoryExists(temporary_);
 }
@@ -60,7 +60,7 @@ bool ExportFolder::Make() {
 ExportFolder::~ExportFolder() {
   if (temporary_.empty()) return;
   RemoveTree(temporary_);
-  if (made_base_) ::rmdir(base_.c_str());  // only if nothing else came to be in it
+  if (made_base_) ::rmdir(base_.c_str());  // only if it is empty
 }
 
 std::string ExportFolder::Commit(bool fsync) {
@@ -113,7 +113,7 @@ void RemoveUnfinishedExports(const std::string& base) {
     try {
       if (FileLock::TryAcquireFolder(path) != nullptr) RemoveTree(path);
     } catch (const Error&) {
-      continue;  // it cannot be told whose it is
+      continue;  // its owner cannot be determined
     }
   }
   if (!AbilitiesOf(base).is_mounted) return;

@@ -23,7 +23,7 @@ constexpr const char* kExamples = "examples";
 
 using Outputs = std::map<std::string, Tensor>;
 
-// The batches of one stream, up to `records` examples.
+// Reads batches of one stream, up to `records` examples.
 std::vector<Batch> ReadBatches(BatchStream& stream, int64_t records) {
   std::vector<Batch> batches;
   int64_t rows = 0;
@@ -48,7 +48,7 @@ std::string ElementText(const Tensor& tensor, int64_t i) {
              : fmt::format("{}", tensor.AsDouble(i));
 }
 
-// The first element at which two tensors differ; nullopt if none does.
+// The first element at which two tensors differ; nullopt if they are equal.
 std::optional<int64_t> FirstDifference(const Tensor& a, const Tensor& b) {
   for (int64_t i = 0; i < a.elements(); ++i) {
     const bool same = a.dtype() == DType::kString ? a.strings()[static_cast<size_t>(i)] ==
@@ -59,7 +59,7 @@ std::optional<int64_t> FirstDifference(const Tensor& a, const Tensor& b) {
   return std::nullopt;
 }
 
-// Runs a graph on batches of any size and gives its results by name.
+// Runs a graph on batches of any size and returns its results by name.
 class Runner {
  public:
   Runner(EstimatorContext& context, const Graph& graph, std::vector<Value> inputs,
@@ -123,7 +123,7 @@ class Verifier {
   }
 
  private:
-  // The batch size that the export's inputs have; nullopt: any.
+  // The batch size that the export's inputs require; nullopt: any.
   [[nodiscard]] std::optional<int64_t> FixedBatch() const {
     for (const MetaGraphInfo& meta_graph : model_.meta_graphs()) {
       for (const auto& [key, signature] : meta_graph.signatures) {
@@ -159,7 +159,7 @@ class Verifier {
     for (const Batch& batch : features_) records_ += batch.examples;
   }
 
-  // The place of a column among a stream's; nullopt: it has none of that name.
+  // The position of a column in a stream; nullopt if the stream has none of that name.
   [[nodiscard]] static std::optional<size_t> PlaceOf(const StreamSpec& stream,
                                                      const std::string& key) {
     const auto feature = std::find_if(stream.features.begin(), stream.features.end(),
@@ -180,7 +180,7 @@ class Verifier {
     return true;
   }
 
-  // The live model takes lists as a raw receiver does: dense, with what fills them up.
+  // Makes lists dense and padded for the live model, as a raw receiver does.
   void MakeListsDense() {
     spec_.lists.clear();
     for (Batch& batch : features_) batch.present.clear();
@@ -225,7 +225,7 @@ class Verifier {
     }
   }
 
-  // Such a model answers every request with NaN, the export as the live one.
+  // A model with such weights answers every request with NaN, both exported and live.
   static void CheckFinite(const SavedState& saved, const Graph& graph,
                           const VariableStore& variables) {
     for (const auto& variable : graph.variables()) {
@@ -246,8 +246,8 @@ class Verifier {
   }
 
   // The live model's value of a signature's output; nullptr if it has none. "raw:predict" is
-  // "predict" fed otherwise, and a serving_default of the method Predict may be "predict" or the
-  // predictions.
+  // "predict" with other inputs, and a serving_default of the method Predict may be "predict" or
+  // the predictions.
   [[nodiscard]] const Tensor* Live(size_t batch, const std::string& key, const std::string& method,
                                    const std::string& name) const {
     const std::string own = fmt::format("{}/{}/{}", method, key.substr(key.rfind(':') + 1), name);
@@ -258,7 +258,7 @@ class Verifier {
     return nullptr;
   }
 
-  // The tensors that a signature is fed with, in the order of its keys.
+  // The tensors for a signature's inputs, in the order of its keys.
   [[nodiscard]] std::vector<Tensor> FeedsOf(const SignatureInfo& signature, size_t batch) const {
     std::vector<Tensor> feeds;
     for (const auto& [key, input] : signature.inputs) {
@@ -272,7 +272,8 @@ class Verifier {
       } else if (!examples_.empty()) {
         feeds.push_back(examples_[batch].features.front());
       } else if (signature.inputs.size() == 1 && features_[batch].features.size() == 1) {
-        // Classification calls the one text of a raw receiver its inputs, whatever its name.
+        // Classification names the only string input of a raw receiver "inputs", whatever its own
+        // name is.
         feeds.push_back(features_[batch].features.front());
       } else {
         throw Error(Code::kUsage,
@@ -339,11 +340,11 @@ class Verifier {
   EstimatorContext& context_;
   const uint64_t seed_;
   StreamSpec spec_;
-  StreamSpec requests_;  // of what examples_ hold
+  StreamSpec requests_;  // columns of examples_
   std::vector<Batch> features_;
   std::vector<Batch> examples_;
   int64_t records_ = 0;
-  std::vector<Outputs> live_;  // by batch; "<name>" and "<method>/<signature>/<name>"
+  std::vector<Outputs> live_;  // per batch, by "<name>" and "<method>/<signature>/<name>"
 };
 
 }  // namespace

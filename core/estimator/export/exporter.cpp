@@ -16,8 +16,8 @@
 namespace tpuest {
 namespace {
 
-// The global step of an export's variables; nullopt where they are damaged or have none. Error
-// kResource where they cannot be read now: another try may.
+// The global step of an export's variables; nullopt if they are damaged or have none. Throws Error
+// kResource if they cannot be read now, because a later attempt may succeed.
 std::optional<int64_t> StepOfExport(const std::string& path) {
   const std::string prefix = SavedModelVariables(path);
   if (!CheckpointExists(prefix)) return std::nullopt;
@@ -85,7 +85,7 @@ class BestExporter final : public Exporter {
       best_ = Exported(evaluated, folder);
       has_looked_ = true;
     }
-    // The first export is made whatever evaluations there were before it.
+    // The first export is always made, whatever the earlier evaluations were.
     if (best_ && !options_.compare.Better(current, *best_)) return std::nullopt;
     log_.Info("Performing best model export.");
     return folder;
@@ -109,8 +109,7 @@ class BestExporter final : public Exporter {
         .Key("eval_spec");
   }
 
-  // The metric that the newest export was made for. It is the best so far: no later evaluation was
-  // better.
+  // The metric of the newest export. It is the best so far, because no later evaluation was better.
   [[nodiscard]] std::optional<float> Exported(const Evaluated& evaluated,
                                               const std::string& folder) const {
     const std::vector<std::string> paths = ExportsIn(folder);

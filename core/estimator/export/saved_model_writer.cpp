@@ -25,7 +25,8 @@ std::string TagOf(Mode mode) {
   return mode == Mode::kPredict ? kServeTag : std::string(ModeName(mode));
 }
 
-// A metric's update as a tensor: signatures name tensors, and the update is a node without one.
+// A metric's update as a tensor: signatures name tensors, and the update is a node without an
+// output.
 Value UpdateTensor(Graph& graph, Node* update) {
   const AfterScope after(graph);
   const Value wrapper = graph.Constant(Tensor(DType::kFloat, {0}), "metric_op_wrapper");
@@ -79,7 +80,7 @@ void AddSavedRows(const SavedState& saved, bool for_tpu, Graph& graph,
   }
 }
 
-// Throws the Error of a restore, with the mode that it is about.
+// Throws the Error of a restore and adds its mode.
 [[noreturn]] void ThrowMissing(Mode mode, const SavedState& saved, const Error& error) {
   std::vector<Fault> faults = error.faults();
   faults.front().message = fmt::format(
@@ -243,9 +244,9 @@ SavedModelWriter::Part SavedModelWriter::Build(Mode mode, bool for_tpu, const Ex
   return part;
 }
 
-// Version 1 wraps the whole model_fn: the call gives the predictions, then the values of the
-// export_outputs. In version 2 the model_fn says where the call begins, and the call gives the
-// values that are read after it.
+// Version 1 wraps the whole model_fn: the call returns the predictions, then the values of the
+// export_outputs. In version 2 the model_fn determines where the call begins, and the call returns
+// the values that are read after it.
 TpuInference SavedModelWriter::CallOf(const Part& part) const {
   TpuInference call{.api_version = context_.options.export_saved_model_api_version};
   if (call.api_version == 2) {
@@ -269,7 +270,7 @@ std::vector<NamedTensor> SavedModelWriter::Variables(const std::vector<Part>& pa
                                                      const SavedState& saved) const {
   VariableStore restored;
   for (const Part& part : parts) {
-    // The last part's values stay.
+    // The values of the last part remain.
     if (part.restore_names != parts.back().restore_names) {
       context_.home.log.Warning(
           "An export has one value per variable for all its modes: {} gets those of {}, although "
@@ -282,7 +283,7 @@ std::vector<NamedTensor> SavedModelWriter::Variables(const std::vector<Part>& pa
       ThrowMissing(part.spec.mode, saved, error);
     }
   }
-  // A server's initialization is already done here: variables have their values after it.
+  // Runs a server's initialization now, after which the variables have their values.
   const Part& last = parts.back();
   RunLocalInit(context_.home.backend, *last.graph, {.local_init_op = last.local_init_op}, restored);
   std::vector<NamedTensor> tensors;

@@ -17,7 +17,7 @@ Value AddPlaceholder(Graph& graph, const TensorSpec& spec, std::optional<int64_t
   return graph.Placeholder(spec.dtype, Shape(std::move(dims)), NodeNameOf(spec.name));
 }
 
-// True where a list has no filler.
+// True at values of a list, false at padding.
 Value NoFillers(Value list) {
   if (IsFloating(list.dtype())) return ops::LogicalNot(ops::IsNan(list));
   Graph& graph = list.graph();

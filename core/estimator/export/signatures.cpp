@@ -79,7 +79,7 @@ class SignatureBuilder {
   Signatures signatures_;
 };
 
-// The keys of one method: "['predict', 'serving_default']", or "None".
+// The keys of the signatures of one method: "['predict', 'serving_default']", or "None".
 std::string KeysOf(const Signatures& signatures, std::string_view method) {
   std::vector<std::string> keys;
   for (const auto& [key, signature] : signatures.included) {

@@ -30,7 +30,7 @@ std::vector<std::shared_ptr<RowTable>> Undealt(const VariableStore& store) {
   return tables;
 }
 
-// Rows on their way to their owner: of each its column, number and values.
+// Rows that are sent to their owner: column, number and values of each.
 struct RowsPiece {
   std::vector<int32_t> columns;
   std::vector<int64_t> rows;
@@ -49,7 +49,7 @@ struct RowsPiece {
   }
 };
 
-// The same of lines.
+// As above, for records.
 struct LinesPiece {
   std::vector<int64_t> numbers;
 
@@ -91,8 +91,8 @@ class PiecesByOwner {
   std::vector<Piece> of_owner_;
 };
 
-// Returns the tables of which each process has its own rows, by their weights; the same in all
-// processes.
+// Returns the tables whose rows are partitioned over the processes, by their weights; the same in
+// all processes.
 std::vector<std::string> SharedTables(const VariableStore& store) {
   std::vector<std::string> tables;
   for (const std::shared_ptr<RowTable>& table : store.tables().all()) {
@@ -101,7 +101,7 @@ std::vector<std::string> SharedTables(const VariableStore& store) {
   return tables;
 }
 
-// Returns which records of a table's rows are kept.
+// Returns the kinds of records that are kept for a table's rows.
 std::vector<RowRecords> Watched(const VariableStore& store, const std::string& weights) {
   const bool is_counted = store.tables().counted().contains(weights);
   const bool is_noted = store.tables().noted().contains(weights);
@@ -195,7 +195,7 @@ std::vector<bool> GroupRows::Read(const std::string& variable, int64_t table_row
   return written;
 }
 
-// First the tables with the seeds of their initial values, then the rows of each.
+// Sends the tables with the seeds of their initial values, then the rows of each table.
 void DealRows(hosts::Group& group, const VariableStore& store) {
   const std::vector<std::shared_ptr<RowTable>> tables = Undealt(store);
   MessageWriter listed;

@@ -16,16 +16,16 @@
 namespace tpuest {
 namespace {
 
-// Inputs up to this size are read whole at each start: tens of milliseconds.
+// Inputs up to this size are read completely at each start, which takes tens of milliseconds.
 constexpr int64_t kMostBytes = int64_t{64} << 20;
 constexpr int64_t kMostFiles = 1000;
-// The number of 4 KiB pieces that are read of larger inputs, spread evenly over all bytes.
+// The number of 4 KiB samples that are read of larger inputs, spread evenly over all bytes.
 constexpr int64_t kSamples = 100;
 constexpr int64_t kSampleBytes = 4096;
 
 struct InputFile {
   std::string path;
-  int64_t begin = 0;  // among the bytes of all files
+  int64_t begin = 0;  // offset in the bytes of all files
   int64_t size = 0;
 };
 
@@ -40,7 +40,7 @@ std::vector<InputFile> OnDisk(const std::vector<std::string>& paths) {
   return files;
 }
 
-// The checksum with `size` bytes of the file added, fewer where it ends before.
+// Adds `size` bytes of the file to the checksum, or fewer if the file ends.
 uint32_t AddBytes(const std::string& path, int64_t at, int64_t size, uint32_t sum) {
   std::ifstream file(path, std::ios::binary);
   if (!file || !file.seekg(at)) ThrowErrno(path, "read");
@@ -68,7 +68,8 @@ uint32_t AddSamples(const std::vector<InputFile>& files, int64_t bytes, uint32_t
   return sum;
 }
 
-// Before the checksum was one of all bytes or of samples it was of the first 4 KiB of each file.
+// Marks an older kind of checksum: of the first 4 KiB of each file, instead of all bytes or
+// samples.
 constexpr std::string_view kOlderSum = " bytes, crc32c ";
 
 }  // namespace
@@ -78,7 +79,7 @@ std::string InputFilesText(const std::vector<std::string>& paths) {
   if (files.empty()) return "";
   const int64_t bytes = files.back().begin + files.back().size;
   const bool whole = bytes <= kMostBytes && std::ssize(files) <= kMostFiles;
-  // With the sizes, so that inputs of other sizes have other sums.
+  // Includes the sizes, so that inputs with other sizes have other checksums.
   uint32_t sum = 0;
   for (const InputFile& file : files) sum = Crc32c(fmt::format("{} ", file.size), sum);
   if (whole) {

@@ -89,8 +89,8 @@ std::vector<std::vector<Piece>> PiecesByWriter(const WriteShardsMessage& message
   return pieces;
 }
 
-// Returns where pieces end, each as the number of the row after it; the last is the number of all
-// rows. `written`: the rows of an entry by rows.
+// Returns the ends of the pieces, each as the number of the first row after it; the last is the
+// number of all rows. `written`: the rows of an entry that is stored by rows.
 std::vector<int64_t> EndsOf(const SharedEntry& entry, const std::vector<int64_t>& written) {
   const int64_t most = RowsAtOnce(entry.table->width());
   const bool is_whole = entry.form == SharedEntry::Form::kWhole;
@@ -103,10 +103,10 @@ std::vector<int64_t> EndsOf(const SharedEntry& entry, const std::vector<int64_t>
   return ends;
 }
 
-// The part of a piece that one process has.
+// One process's part of a piece.
 struct Part {
-  std::vector<int64_t> rows;  // the smallest first
-  std::vector<float> values;  // [rows.size(), width]; of keys none
+  std::vector<int64_t> rows;  // ascending
+  std::vector<float> values;  // [rows.size(), width]; empty for keys
 };
 
 std::string BytesOf(const Part& part) {
@@ -156,7 +156,7 @@ std::string WholePiece(const SharedEntry& entry, const Piece& piece, std::span<c
   return bytes;
 }
 
-// The numbers or values of the rows that were written, the smallest row first.
+// The numbers or values of the materialized rows, in ascending order.
 std::string WrittenPiece(const SharedEntry& entry, std::span<const Part> parts) {
   const auto width = static_cast<size_t>(entry.table->width());
   std::vector<std::pair<int64_t, const float*>> rows;
@@ -179,7 +179,7 @@ std::string WrittenPiece(const SharedEntry& entry, std::span<const Part> parts) 
 
 // ---- writing
 
-// The rows of this process in any piece.
+// This process's rows in any piece.
 class OwnRowsOfPieces {
  public:
   explicit OwnRowsOfPieces(const VariableStore& store) : store_(store) {}
@@ -202,8 +202,8 @@ class OwnRowsOfPieces {
   std::map<const RowTable*, std::vector<int64_t>> written_;
 };
 
-// The shards that this process writes. An error is kept until the end, so that the processes stay
-// at the same piece.
+// The shards that this process writes. Keeps an error until the end, so that all processes stay at
+// the same piece.
 class OwnShards {
  public:
   OwnShards(const WriteShardsMessage& message, const std::string& model_dir)
@@ -316,8 +316,8 @@ std::string ReportOf(const OwnShards& shards) {
   return report.Take();
 }
 
-// In the chief: what the tensors of each process's shards take, by rank. Throws what went wrong in
-// any process, once all have told.
+// In the chief: the stored values of each process's shards, by rank. Throws the first error of any
+// process after all have reported.
 std::vector<std::deque<std::vector<StoredValues>>> TakeReports(hosts::Group& group,
                                                                const WriteShardsMessage& message,
                                                                const OwnShards& own) {
@@ -342,11 +342,11 @@ std::vector<std::deque<std::vector<StoredValues>>> TakeReports(hosts::Group& gro
   return stored;
 }
 
-// ---- who writes what
+// ---- assignment of shards to processes
 
 using Written = std::map<size_t, std::vector<StoredValues>>;
 
-// The places of the shards that hold nothing but what the processes share.
+// The indices of the shards that contain only shared entries.
 std::vector<size_t> SharedShards(const VariableStore& store, std::span<const ShardPlan> plans) {
   std::vector<size_t> shared;
   for (size_t i = 0; i < plans.size(); ++i) {
@@ -369,7 +369,8 @@ bool SeesFolder(const std::string& model_dir, const SeesFolderMessage& message) 
   }
 }
 
-// In the chief: the processes that see its folder, itself the last: all else is its to write.
+// In the chief: the processes that see its folder, ending with the chief itself, which writes
+// everything else.
 std::vector<int> Writers(hosts::Group& group, const std::string& model_dir) {
   std::random_device device;
   const SeesFolderMessage message{.number = uint64_t{device()} << 32 | device()};
@@ -386,8 +387,8 @@ std::vector<int> Writers(hosts::Group& group, const std::string& model_dir) {
   return writers;
 }
 
-// The rows of a table that is saved by rows, which the checkpoint has as an entry: the owners were
-// asked for them already.
+// The rows of a table that is stored by rows, from the checkpoint's entry; its owners have already
+// sent them.
 std::vector<int64_t> SavedKeys(std::span<const ShardPlan> plans, const RowTable& table) {
   const std::string name = RowKeysName(table.variables().front().name);
   std::vector<int64_t> keys;

@@ -10,9 +10,9 @@
 namespace tpuest {
 namespace {
 
-constexpr size_t kKept = 3;  // numbers of a hook in ResumePoint::conditions
+constexpr size_t kKept = 3;  // numbers per hook in ResumePoint::conditions
 
-// Throws Error kUsage for a name of the formula that is not known.
+// Throws Error kUsage for an unknown name in the formula.
 void CheckNames(const Formula& formula, const std::vector<std::string>& known) {
   for (const std::string& name : nn::NamesIn(formula)) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -44,7 +44,7 @@ void ConditionHook::Begin(HookHome& home) {
   Restore();
 }
 
-// The numbers: steps, average, and the truths as bits.
+// Restores steps, average, and the results of the condition as bits.
 void ConditionHook::Restore() {
   std::vector<double>& kept = home_->resume->conditions;
   if (place_ + kKept > kept.size()) {

@@ -165,7 +165,7 @@ void EarlyStoppingHook::Trigger(int64_t global_step) {
   if (look_) home_->resume->looks[*look_] = global_step;
 }
 
-// Evaluations are made when a checkpoint has been saved.
+// Evaluations follow a saved checkpoint.
 void EarlyStoppingHook::CheckMetric() {
   if (has_metric_ || home_->saver == nullptr || home_->saver->last_step() == looked_at_) return;
   looked_at_ = home_->saver->last_step();

@@ -57,7 +57,7 @@ std::vector<std::string> VariablesOf(const RunEvent& event, const HookHome& home
   return variables;
 }
 
-// The signal that a request to stop came with.
+// The signal that requested the stop.
 std::optional<int> SignalOf(const StopSignal& stop) {
   if (!stop.requested()) return std::nullopt;
   return stop.kind() == StopSignal::Kind::kInterrupted ? SIGINT : SIGTERM;
@@ -73,7 +73,7 @@ std::optional<std::string> StopIn(const std::string& line) {
   return json["stop"].get<std::string>();
 }
 
-// Takes the answer out of what a command printed; the rest goes to stderr.
+// Separates the answer from a command's output; the rest goes to stderr.
 std::optional<std::string> AnswerIn(const std::string& output) {
   std::optional<std::string> reason;
   for (size_t begin = 0; begin < output.size();) {
@@ -102,7 +102,7 @@ std::string CommandRunner::Fault(const std::vector<std::string>& words, const Ru
                                    .input = JsonOf(event, *home_, checkpoint),
                                    .answers = true,
                                    .ends_with_us = true});
-    // A command of a run that ends already has its time: it may copy the last checkpoint.
+    // A command of a run that is already ending may take its time: it may copy the last checkpoint.
     end = child.Wait([&] { return stopped_before ? std::nullopt : SignalOf(home_->stop); });
     output = child.Output();
   } catch (const Error& error) {

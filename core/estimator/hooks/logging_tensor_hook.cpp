@@ -8,9 +8,9 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kMostPrinted = 1000;  // elements of a tensor, as NumPy has it
+constexpr int64_t kMostPrinted = 1000;  // most elements to print of a tensor, as in NumPy
 
-// "0.5", "[0.5 1.0]", as NumPy prints an array's elements, in one line.
+// Formats "0.5" or "[0.5 1.0]" as NumPy prints an array's elements, on one line.
 std::string TensorText(const Tensor& tensor) {
   const auto element = [&](int64_t i) {
     if (tensor.dtype() == DType::kString)
@@ -87,7 +87,7 @@ void LoggingTensorHook::AfterCreateSession(const SessionInfo& session) {
   }
 }
 
-// A variable is read after a loop, so the loop ends at the step whose line shows one.
+// A variable is read after a loop, so the loop must end at the step that prints one.
 void LoggingTensorHook::BeforeRun(RunContext& context) {
   if (shows_summaries_) context.RequestSummaries();
   if (variables_.empty() || timer_.period() == 0 || !home_->trains()) return;

@@ -26,7 +26,7 @@ void* LoadLibrary(const std::string& path) {
   if (!FileExists(path)) {
     throw Error(Code::kUsage, fmt::format("{}: there is no such plugin", path)).Key("hooks");
   }
-  // Without a slash dlopen would look elsewhere.
+  // Without a slash dlopen would search its library path.
   const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
   void* const library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library != nullptr) return library;

@@ -16,7 +16,8 @@ void ProfilerHook::Begin(HookHome& home) {
   if (!output_dir_.empty()) MakeDirectories(output_dir_);
 }
 
-// A traced step is the first of its loop, so with a period in steps the loop before ends there.
+// A traced step is the first of its loop, so with an interval in steps the previous loop must end
+// before it.
 void ProfilerHook::BeforeRun(RunContext& context) {
   traced_.reset();
   if (!has_run_) return context.LimitIterations(1);

@@ -103,7 +103,7 @@ void ExamplesPerSecondHook::AfterCreateSession(const SessionInfo& session) {
 void ExamplesPerSecondHook::AfterRun(RunContext& context, const RunValues& values) {
   for (const StepRecord& record : values.steps) {
     if (is_first_) {
-      // The first loss is that of the variables as the run found them.
+      // The first loss is that of the initial variables of the run.
       log_.Info("loss = {}, step = {}", PythonFloat(record.loss), context.global_step());
       first_step_ = context.global_step();
       is_first_ = false;
@@ -147,7 +147,7 @@ void SummarySaverHook::Begin(HookHome& home) {
   home_ = &home;
   output_.Open(home);
   if (home.trains()) return;
-  batches_ = 0;  // each evaluation counts its own
+  batches_ = 0;  // each evaluation counts its own batches
   timer_.Reset();
 }
 
@@ -167,14 +167,14 @@ void SummarySaverHook::AfterRun(RunContext& /*context*/, const RunValues& values
   }
 }
 
-// A period in steps counts from step 1, not from the run's start: a run that was cut has its events
-// at the same steps as one that was not.
+// An interval in steps counts from step 1, not from the run's start, so an interrupted run writes
+// its events at the same steps as an uninterrupted one.
 bool SummarySaverHook::IsDue(int64_t step, double seconds) const {
   if (timer_.period() > 0) return (step - 1) % timer_.period() == 0;
   return timer_.IsDue(step, seconds);
 }
 
-// The loss of an evaluation's batch is not written: that of all of them is.
+// Does not write the loss of an evaluation's batch, only that of all batches.
 void SummarySaverHook::Write(const StepRecord& record, int64_t global_step) {
   timer_.Trigger(record.step, record.seconds);
   std::vector<SummaryValue> summaries;
@@ -186,7 +186,7 @@ void SummarySaverHook::Write(const StepRecord& record, int64_t global_step) {
   }
   for (size_t i = 0; i < tags_.size(); ++i) {
     if (tags_[i] == "loss" || (tags_[i] == "learning_rate" && record.learning_rate)) continue;
-    // A summary of weights alone is NaN where it was not computed.
+    // A summary that reads only weights is NaN in steps that did not compute it.
     if (std::isnan(record.summaries[i])) continue;
     summaries.push_back({.tag = tags_[i], .value = record.summaries[i]});
   }

@@ -22,8 +22,8 @@ bool Holds(const std::vector<std::string>& prefixes, const std::string& prefix) 
   return std::find(prefixes.begin(), prefixes.end(), prefix) != prefixes.end();
 }
 
-// The file, if it can be read and is as WriteBest writes it: checkpoints of this folder, of which
-// the last one is named as the newest, too.
+// Reads the file if it has the form that WriteBest writes: checkpoints of this folder, whose last
+// is also the newest.
 std::optional<CheckpointState> ReadBest(const std::string& model_dir) {
   std::optional<CheckpointState> state = ReadableState(model_dir, kBestState);
   if (!state) return std::nullopt;
@@ -52,7 +52,7 @@ std::vector<std::string> NamesOf(const std::vector<std::string>& prefixes) {
   return names;
 }
 
-// `prefixes` begin with the worst, so that the best stands where "checkpoint" has the newest.
+// `prefixes` begin with the worst, so that the best is where "checkpoint" has the newest.
 void WriteBest(const std::string& model_dir, const std::vector<std::string>& prefixes, bool fsync) {
   if (prefixes.empty()) {
     RemoveFile(JoinPath(model_dir, kBestState));
@@ -65,8 +65,8 @@ void WriteBest(const std::string& model_dir, const std::vector<std::string>& pre
 
 }  // namespace
 
-// The best of all evaluations are on disk, whatever else is: with their metrics the file is made
-// anew. Until it is whole the damaged one stays, which the next start makes anew.
+// The best checkpoints of all evaluations are on disk, so the file is written again with their
+// metrics. Until it is complete the damaged file stays, and the next start writes it again.
 void BestCheckpoints::Mend(int64_t step, Log& log) {
   if (!IsDamaged(model_dir_)) return;
   std::vector<Kept> all;
@@ -90,7 +90,7 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
     all.push_back({kept, *at, ValueOf(kept, *at)});
   }
   const std::vector<Kept> dropped = TakeDropped(all);
-  // The file names them until they are gone: a run that is cut here finds them again.
+  // The file names them until they are gone, so that a run that is killed here finds them again.
   if (!dropped.empty()) {
     std::vector<Kept> ranked = dropped;
     ranked.insert(ranked.end(), all.begin(), all.end());
@@ -104,7 +104,7 @@ void BestCheckpoints::Offer(const std::string& prefix, int64_t step, float value
   WriteBest(model_dir_, PrefixesOf(all), fsync_);
 }
 
-// An older checkpoint is better than a newer one of the same value.
+// If two values are equal, the older checkpoint counts as better.
 std::vector<BestCheckpoints::Kept> BestCheckpoints::TakeDropped(std::vector<Kept>& all) {
   const MetricOrder order{options_.metric, options_.mode};
   std::sort(all.begin(), all.end(), [&](const Kept& a, const Kept& b) {

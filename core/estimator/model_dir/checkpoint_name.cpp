@@ -17,8 +17,8 @@ bool IsStep(std::string_view name) {
   return !name.empty() && name.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// The path that `name` means: a step's in model_dir, whether it is there or not, else the name as
-// it is. A step beyond all counts stays a name.
+// The path that `name` stands for: for a step, its checkpoint in model_dir, whether or not it
+// exists; otherwise the name itself. A number too large for a step is a name.
 std::string PathNamed(const std::string& name, const std::string& model_dir) {
   if (!IsStep(name)) return name;
   const std::optional<int64_t> step = WholeNumber<int64_t>(name);

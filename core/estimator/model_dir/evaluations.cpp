@@ -21,7 +21,7 @@ bool IsEvaluation(const Json& line, const std::string& label, int64_t step) {
          line.value("step", Json()) == step && line.contains("metrics");
 }
 
-// Takes the first line, with its end, off `rest`.
+// Takes the first line, including its end, from `rest`.
 std::string_view TakeLine(std::string_view& rest) {
   const size_t end = std::min(rest.find('\n'), rest.size() - 1) + 1;
   const std::string_view line = rest.substr(0, end);
@@ -43,7 +43,7 @@ std::map<std::string, float> EvaluationAt(const std::string& model_dir, const st
     if (text.find("\"eval\"") == std::string_view::npos) continue;
     const Json line = Json::parse(text, nullptr, false);
     if (!IsEvaluation(line, label, step)) continue;
-    metrics.clear();  // a later line of the same step holds
+    metrics.clear();  // a later line of the same step replaces it
     for (const auto& [name, value] : line["metrics"].items()) {
       metrics[name] = value.is_number() ? static_cast<float>(value.get<double>())
                                         : std::numeric_limits<float>::quiet_NaN();

@@ -37,7 +37,7 @@ std::string ThisHost() {
   return name.data();
 }
 
-// The beat that is there; nullopt where there is none, or what there is cannot be read.
+// The current heartbeat; nullopt if there is none, or if it cannot be read.
 std::optional<Beaten> BeatIn(const std::string& model_dir) {
   const std::string path = HeartbeatPath(model_dir);
   try {
@@ -78,8 +78,8 @@ std::unique_ptr<Heartbeat> Heartbeat::TryBegin(const Args& args, std::string& ot
                  : "a process whose heartbeat cannot be read";
     return nullptr;
   };
-  // By this process's own clock: the other's may be wrong. A bucket that does not rename shows a
-  // beat while it is written: what cannot be read now is no reason to begin.
+  // Measures by this process's own clock, because the other's may be wrong. A bucket that does not
+  // rename may show a partial heartbeat, so an unreadable one does not allow a start.
   const double begin = args.clock.Seconds();
   std::optional<Beaten> found;
   while (args.clock.Seconds() - begin < kBeatFreshSecs &&
@@ -94,7 +94,7 @@ std::unique_ptr<Heartbeat> Heartbeat::TryBegin(const Args& args, std::string& ot
   }
   std::unique_ptr<Heartbeat> beats(new Heartbeat(args, DrawnName()));
   beats->Beat();
-  // Of two that begin at once the one whose beat is there has it.
+  // If two processes start at once, the one whose heartbeat is in the file wins.
   if (const std::optional<Beaten> now = BeatIn(args.model_dir); now && now->run != beats->run_) {
     return tell(now);
   }
@@ -129,7 +129,7 @@ void Heartbeat::Work() {
     try {
       Beat();
     } catch (const Error&) {
-      // The run's own files tell of a bucket that takes none; the next beat may arrive.
+      // The run's own files report a bucket that refuses writes; the next heartbeat may succeed.
     }
   }
 }

@@ -24,20 +24,21 @@ bool IsNamedBy(const CheckpointState& state, const std::string& prefix) {
          std::find(named.begin(), named.end(), prefix) != named.end();
 }
 
-// Whether both of the file's entries for the newest are this one.
+// Whether both entries of the state file for the newest checkpoint name this one.
 bool NamesAsNewest(const CheckpointState& state, const std::string& prefix) {
   const auto& all = state.all_model_checkpoint_paths;
   return state.model_checkpoint_path == prefix && !all.empty() && all.back() == prefix;
 }
 
-// Whether a file is of a checkpoint without an index that no state file names: its writer was
-// killed.
+// Whether a file belongs to a checkpoint without an index that no state file names, because its
+// writer was killed.
 bool IsPart(const std::string& path, const std::optional<CheckpointState>& state) {
   const std::string prefix = CheckpointPrefix(path);
   return !CheckpointExists(prefix) && (!state || !IsNamedBy(*state, prefix));
 }
 
-// "model.ckpt-5.data-00000-of-00002" without its own number: "model.ckpt-5.data-", "-of-00002".
+// The prefix and ending of "model.ckpt-5.data-00000-of-00002" without the shard's number:
+// "model.ckpt-5.data-", "-of-00002".
 using ShardSet = std::pair<std::string, std::string>;
 std::optional<ShardSet> ShardSetOf(const std::string& name) {
   const size_t at = name.find(kDataEnding);
@@ -48,8 +49,8 @@ std::optional<ShardSet> ShardSetOf(const std::string& name) {
   return ShardSet(name.substr(0, number), name.substr(of));
 }
 
-// The data shards of a folder that belong to no whole checkpoint: some of another number of shards
-// than the checkpoint has that lies there whole.
+// The data shards of a folder that belong to no complete checkpoint: their number of shards differs
+// from that of the complete checkpoint with that name.
 std::vector<std::string> StrayShards(const std::vector<std::string>& names) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> sets;
   for (const std::string& name : names) {
@@ -69,13 +70,13 @@ std::vector<std::string> StrayShards(const std::vector<std::string>& names) {
   return stray;
 }
 
-// The names of the checkpoints that were about to be removed, the newest first: what stands on
-// another goes before it.
+// The names of the checkpoints that were about to be removed, the newest first, so that an
+// increment is removed before its base.
 std::vector<std::string> NotedNames(const std::string& model_dir) {
   const std::string path = RemovingPath(model_dir);
   if (!FileExists(path)) return {};
   std::vector<std::string> names = Split(ReadFile(path), '\n');
-  // What it names is removed, so it names nothing outside of the folder.
+  // The listed checkpoints are removed, so names outside the folder are dropped.
   std::erase_if(names, [](const std::string& name) {
     return name.empty() || name.find('/') != std::string::npos || name == "..";
   });
@@ -85,7 +86,7 @@ std::vector<std::string> NotedNames(const std::string& model_dir) {
   return names;
 }
 
-// Whether a checkpoint is in the folder, however the state file writes its path.
+// Whether a checkpoint is in the folder, in whatever form the state file writes its path.
 bool IsOf(const std::string& model_dir, const std::string& prefix) {
   if (prefix == JoinPath(model_dir, BaseName(prefix))) return true;
   const std::string folder = DirName(prefix);
@@ -93,8 +94,8 @@ bool IsOf(const std::string& model_dir, const std::string& prefix) {
   return std::filesystem::equivalent(folder.empty() ? "." : folder, model_dir, error);
 }
 
-// Whether a checkpoint stands on another. What is damaged stands on none; what cannot be read now
-// may.
+// Whether a checkpoint depends on a base checkpoint. A damaged one depends on none; one that cannot
+// be read now may.
 bool StandsOn(const std::string& prefix, const std::string& other) {
   try {
     const std::optional<IncrementBase> base = BaseOf(prefix);
@@ -117,8 +118,8 @@ std::vector<std::string> NewestBefore(const std::string& model_dir, int64_t step
   return kept;
 }
 
-// The state file, where all that it names before `last` is there: a name that is damaged is another
-// one's, and the checkpoint that it was is missing.
+// Returns the state file if every checkpoint that it names before `last` exists. Otherwise a name
+// may be damaged, and its checkpoint would be missing.
 std::optional<CheckpointState> WholeState(const std::string& model_dir, const std::string& last) {
   std::optional<CheckpointState> state = ReadableState(model_dir);
   if (!state) return state;
@@ -183,11 +184,11 @@ void RemoveLeftovers(const std::string& model_dir) {
   for (const std::string& name : ListDirectory(PrivateDir(model_dir))) {
     const std::string path = JoinPath(PrivateDir(model_dir), name);
     if (!IsTemporaryName(name) || path.starts_with(BadRecordsPath(model_dir))) continue;
-    // A run that is over writes its end without the lock.
+    // A finished run writes its end without the lock.
     if (path.starts_with(RunJsonPath(model_dir)) && HasOtherWriter(name)) continue;
     RemoveFile(path);
   }
-  // An evaluation beside the run may write it.
+  // An evaluation in another process may write it.
   RemoveLostParts(BadRecordsPath(model_dir));
 }
 
@@ -226,8 +227,8 @@ std::vector<std::string> KeptCheckpoints(const std::string& model_dir, const std
   if (const std::optional<CheckpointState> state = WholeState(model_dir, restored)) {
     for (const std::string& prefix : state->all_model_checkpoint_paths) {
       if (prefix == restored) break;
-      // The saver removes what it keeps too many of: never another folder's, which the state file
-      // of a copied run may name.
+      // The saver removes superfluous checkpoints from this list, so it never contains those of
+      // another folder, which the state file of a copied run may name.
       if (IsOf(model_dir, prefix)) kept.push_back(prefix);
     }
   } else if (const std::optional<int64_t> step = StepOfCheckpoint(restored)) {

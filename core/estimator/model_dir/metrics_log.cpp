@@ -11,8 +11,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A number with just these digits: 1, where a double would be written as 1.0. Null if it is not
-// finite.
+// Formats a number with only its digits: 1, where a double would be written as 1.0. Null if it is
+// not finite.
 template <class T>
 Json JsonOf(T value, const std::string& digits) {
   return std::isfinite(value) ? Json::parse(digits) : Json();
@@ -28,7 +28,7 @@ Json JsonOf(const Tensor& value) {
   return JsonOf(value.AsDouble(0));
 }
 
-// The step of a line; nullopt if it is no whole object with one.
+// The step of a line; nullopt if the line is not a complete object with a step.
 std::optional<int64_t> StepOf(const std::string& line) {
   const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object() || !object.contains("step") || !object["step"].is_number_integer()) {
@@ -54,7 +54,7 @@ int64_t MetricsLog::CutAfter(int64_t step) {
   return damaged;
 }
 
-// The last line, if it has no end: its writer was killed. Else "".
+// The last line if it has no line end, because its writer was killed; otherwise "".
 std::string MetricsLog::CutLine() const {
   if (!FileExists(path_)) return "";
   const std::string text = ReadFile(path_);

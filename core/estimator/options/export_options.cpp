@@ -49,7 +49,7 @@ class ExportValidator {
                    "No valid modes for exporting found. Got [].", "PREDICT");
   }
 
-  // Checks what TensorFlow's BatchFunction demands of the batching.
+  // Checks the batching as TensorFlow's BatchFunction does.
   void CheckBatching(const BatchConfig& batch) {
     const auto expect = [&](bool holds, const char* key, const std::string& message) {
       faults_.Expect(holds, std::string("batch_config.") + key, message);

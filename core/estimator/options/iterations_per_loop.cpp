@@ -12,13 +12,13 @@ namespace {
 
 using Unit = IterationsPerLoopCounter::Unit;
 
-// Hooks of a run with kAuto are not kept waiting longer than this.
+// The longest time that hooks of a run with kAuto wait.
 constexpr double kAutoSeconds = 5;
 
-// The most steps at once where loops have no fixed length.
+// The most steps per call if loops have no fixed length.
 constexpr int64_t kStepsPerCall = 1000;
 
-// std < 0.03 s is TensorFlow's bound of a step time that stands still.
+// A standard deviation below 0.03 s is TensorFlow's bound for a stable step time.
 constexpr double kStableStepSecs = 0.03;
 
 bool IsWithin(double actual, double target, double fraction) {
@@ -85,7 +85,7 @@ int64_t IterationCountEstimator::Get(double total_secs) {
       "delta_steps:{:.2f}. prev_steps:{:.2f}. next_steps:{:.2f}.",
       total_secs, last.runtime_secs, mean_runtime, last.step_secs, std::sqrt(variance), mean_step,
       delta, static_cast<double>(last.steps), last_iterations_);
-  constexpr double kMost = 1e15;  // far below what an int64 holds
+  constexpr double kMost = 1e15;  // far below the maximum of int64
   return std::lround(std::min(last_iterations_, kMost));
 }
 

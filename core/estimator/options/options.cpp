@@ -25,7 +25,7 @@ constexpr std::string_view kIterationsPerLoop =
     "time in seconds, minutes, hours respectively. Examples of valid values: `3600s`, `60m`, "
     "`1h`.";
 
-// A batch's rows are counted in 32 bits where TensorFlow's ops have shapes of int32.
+// Rows of a batch are counted in 32 bits, because TensorFlow's ops have shapes of int32.
 void CheckRows(const std::optional<int64_t>& value, std::string_view name, Faults& faults) {
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   faults.ExpectPositive(value, name, name);
@@ -41,7 +41,7 @@ bool IsCountOfCores(int cores) {
   return cores > 0 && cores <= kMostCoresOfReplica && (cores & (cores - 1)) == 0;
 }
 
-// TPUConfig's rules on cores of a replica, in its order, and TPUContext's.
+// The rules of TPUConfig, in its order, and of TPUContext for the cores of a replica.
 void CheckPartitions(const TpuConfig& config, Faults& faults) {
   const std::string key = "run_config.tpu_config.";
   const auto* const mode = std::get_if<std::string>(&config.per_host_input_for_training);
@@ -132,7 +132,7 @@ void CheckMirror(const RunConfig& config, Faults& faults) {
                   "model_dir: DIR, on this machine");
     return;
   }
-  // A path as a folder's: with one slash at its end.
+  // A folder's path with exactly one slash at its end.
   const auto folder = [](const std::string& path) {
     std::string plain = std::filesystem::absolute(path).lexically_normal().string();
     return plain.ends_with('/') ? plain : plain + "/";

@@ -24,7 +24,7 @@ std::string ListText(const std::vector<int64_t>& numbers) {
       .Key("batch_axis");
 }
 
-// batch_axis may name axes of labels that the stream does not give: they are not used.
+// batch_axis may name axes of labels that the stream lacks; they are ignored.
 void CheckLength(const std::vector<int64_t>& axes, size_t features, size_t labels) {
   if (axes.size() == features + labels || (labels == 0 && axes.size() > features)) return;
   RefuseAxis(fmt::format("shard_dimensions is {}, but must be a list of length {}", ListText(axes),

@@ -56,7 +56,7 @@ uint64_t EstimatorContext::Seed(const ResumePoint& saved) {
     seed = device();
     home.log.Info("tf_random_seed is not set: using the random seed {}", *seed);
   }
-  // Whoever writes the options down can have this run again.
+  // With the seed in the options, a copy of them repeats this run.
   options.run_config.tf_random_seed = static_cast<int64_t>(*seed);
   return *seed;
 }

@@ -14,7 +14,7 @@
 namespace tpuest {
 namespace {
 
-// All that a step computes, in the order of the graph: each node stands behind what it reads.
+// All nodes that a step computes, in the order of the graph: each node follows its inputs.
 std::vector<Node*> NodesOf(const TPUEstimatorSpec& spec) {
   std::set<int> seen;
   std::vector<Node*> open = {spec.loss.node, spec.train_op};
@@ -69,7 +69,7 @@ std::vector<int64_t> RowsNotFinite(const Tensor& tensor, int64_t rows) {
   return found;
 }
 
-// A bound, or what a mask leaves out: no fault of the step.
+// A bound or a mask's value, which is not a fault of the step.
 bool IsInfiniteConstant(const Value& value) {
   if (value.node->type() != "Const" || !IsFloating(value.dtype())) return false;
   return !KindOf(ConstantValue(value)).empty();

@@ -1,19 +1,19 @@
-// Batches on their way from a stream to the steps: one thread reads ahead, another takes.
+// Passes batches from a stream to the steps: one thread reads ahead, another takes them.
 //
-// In: a stream, maybe its first batch, maybe the step that batches are prepared for. Out: the
-// batches in the stream's order, each with its feeds if its program was there already.
+// Input: a stream, possibly its first batch, and possibly the step for which batches are prepared.
+// Output: the batches in the stream's order, each with its feeds if its program already existed.
 //
 //   reading thread:  stream.Next ─▶ step.Prepare ─▶ Push ─▶ │ items_ │ ─▶ Take  :stepping thread
 //                                                   waits while          waits while
 //                                                   there is no room     it is empty
 //
-// What holds:
-//   - From construction to destruction the reading thread alone uses the stream and Prepare.
-//   - It reads two batches ahead however large they are (or `ahead`, which a device takes at once),
-//     more while there are fewer than 64 and they are smaller than 64 MiB together. How far it is
-//     ahead changes no batch.
-//   - After an exception no batch is read; those before it are given first, then Take throws it.
-//   - A stop request ends every wait within kPoll; the batches that are there stay.
+// Invariants:
+//   - From construction to destruction only the reading thread uses the stream and Prepare.
+//   - It reads two batches ahead, whatever their size (or `ahead`, which a device takes at once),
+//     and more as long as there are fewer than 64 and they are smaller than 64 MiB in total. The
+//     number of batches read ahead changes no batch.
+//   - After an exception no batch is read; Take first returns the earlier batches, then throws it.
+//   - A stop request ends every wait within kPoll; the batches already read stay.
 
 #include "core/estimator/step/infeed.h"
 
@@ -26,11 +26,11 @@
 namespace tpuest {
 namespace {
 
-// Two batches are read ahead always, more while they are small.
+// Always reads two batches ahead, and more while they are small.
 constexpr size_t kMinItems = 2;
 constexpr size_t kMaxItems = 64;
 constexpr size_t kMaxBytes = size_t{64} << 20;
-// A wait looks this often whether a stop was requested.
+// Waits check for a stop request at this interval.
 constexpr std::chrono::milliseconds kPoll{20};
 
 size_t BytesOf(const Batch& batch) {

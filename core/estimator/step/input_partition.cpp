@@ -63,8 +63,8 @@ void CheckDims(const PartitionDims& dims, const std::string& name, const Shape& 
   }
 }
 
-// The dims of these names, each by its own; a list stands for the only tensor there is. `of` and
-// `index` say what they are of: "feature", 0. Refused are other names than those of the tensors.
+// The dims by name; a list stands for the only tensor. `of` and `index` describe the tensors:
+// "feature", 0. Refuses names that no tensor has.
 ByName NamedDims(const std::optional<InputPartition>& given, const std::vector<std::string>& names,
                  bool is_dict, std::string_view of, int index) {
   ByName dims;
@@ -125,8 +125,8 @@ void CheckInputs(const TpuConfig& config, const ModelInputs& inputs) {
   }
 }
 
-// The dims as the device has the tensor: its batch axis is first there. What is not cut at all is
-// whole on every core; on a TPU it would be on the first.
+// The dims in the device's layout, in which the batch axis is first. A tensor that is not split is
+// complete on every core; on a TPU it would be on the first core.
 Partition OnDevice(const PartitionDims& dims, int64_t batch_axis) {
   if (!dims || PartsOf(*dims) == 1) return {};
   Partition turned = *dims;

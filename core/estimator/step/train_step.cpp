@@ -23,13 +23,13 @@ CompileOptions CompileOptionsOf(const EstimatorContext& context) {
 
 namespace {
 
-// For what the chief computes without the other processes.
+// Options for work that the chief does without the other processes.
 CompileOptions Alone(CompileOptions options) {
   options.collective = nullptr;
   return options;
 }
 
-// The shapes of a whole batch's inputs, of which some rows are here.
+// The input shapes of a whole batch, of which this process has some rows.
 std::vector<Shape> ShapesOfWhole(const std::vector<Tensor>& inputs, int64_t rows) {
   std::vector<Shape> shapes = ShapesOf(inputs);
   for (Shape& shape : shapes) shape.set_dim(0, rows);
@@ -80,8 +80,9 @@ struct TrainStep::Sized {
   struct Places {
     size_t loss = 0;
     std::optional<size_t> learning_rate;
-    std::vector<std::optional<size_t>> summaries;  // nullopt: not fetched, it reads variables alone
-    std::vector<size_t> host_call;                 // its tensors, in the order of their names
+    std::vector<std::optional<size_t>>
+        summaries;                  // nullopt: not fetched, because it reads only variables
+    std::vector<size_t> host_call;  // its tensors, ordered by name
   };
   struct Fetches {
     std::vector<Value> values;

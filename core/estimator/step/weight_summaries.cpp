@@ -5,8 +5,8 @@
 namespace tpuest {
 namespace {
 
-// Marks by node id what follows from the inputs, in one walk for all summaries. A control input
-// that was added later may have a higher id, so the walk goes on until it marks nothing new.
+// Marks, by node id, the nodes that depend on the inputs, in one walk for all summaries. A control
+// input that was added later may have a higher id, so the walk repeats until it marks no new node.
 std::vector<char> FollowsFrom(const Graph& graph, const std::vector<Value>& inputs) {
   std::vector<char> follows(graph.nodes().size(), 0);
   const auto mark = [&](const Node* node) { return follows[static_cast<size_t>(node->id())] != 0; };

@@ -1,25 +1,25 @@
-// The run of a training: loops of steps, with the hooks' looks between them, until it ends.
+// Runs a training: loops of steps, with calls of the hooks between them, until it ends.
 //
-// In: a TrainStep, the batches that an Infeed has read ahead, the hooks. Out: trained variables, a
-// record of each step for the hooks, and the reason why the run ended.
+// Input: a TrainStep, the batches that an Infeed has read ahead, the hooks. Output: trained
+// variables, a record of each step for the hooks, and the reason for the end of the run.
 //
 //   run     ├──────────── loop ─────────────┼──────────── loop ──────┼─ ...   hooks look between
 //   loop    ├── chunk ──┼── chunk ──┼ chunk ┤    iterations_per_loop steps, fewer if a hook says so
 //   chunk   ├── call ───┼── call ───┤            items taken at once, about 0.05 s of work (0.5 s
 //   call    │ step │ step │ step │               on a device): a stop is answered within it
 //
-// With use_tpu: false hooks look after each step that they are due at, as in TensorFlow: a loop
-// ends at the first of these, or with its chunk.
+// With use_tpu: false, as in TensorFlow, hooks are called after each step at which they are due: a
+// loop ends at the first such step, or with its chunk.
 //
 // A loop is: BeforeRun of every hook, RunSteps, SettleEnd, AfterRun of every hook. A call is one
-// TrainStep::Run: inputs of other shapes and rare summaries begin a new one.
+// TrainStep::Run; inputs of other shapes and rare summaries begin a new call.
 //
-// What holds whenever hooks are called:
-//   - step_ is the value of the variable global_step, and resume.position stands behind the batch
-//     of that step: a run that goes on from a checkpoint saved now sees each batch once.
-//   - Each record is of a step that was applied. The step that diverged has none.
-//   - resume is Complete if the run is with this loop, so that its checkpoint says so.
-// How steps fall into loops, chunks and calls changes no bit of the variables.
+// Invariants whenever hooks are called:
+//   - step_ is the value of the variable global_step, and resume.position is the position after
+//     that step's batch: a run that resumes from a checkpoint saved now uses each batch once.
+//   - Each record describes a step that was applied. A step that diverged has none.
+//   - resume is Complete if this loop completes the run, so that its checkpoint says so.
+// The division of steps into loops, chunks and calls changes no bit of the variables.
 
 #include "core/estimator/train/train_loop.h"
 
@@ -34,11 +34,11 @@
 namespace tpuest {
 namespace {
 
-// A chunk takes about so long, so that a stop request is answered soon; a step that takes longer is
-// a chunk of its own.
+// A chunk takes about this long, so that a stop request is answered soon; a longer step is a chunk
+// by itself.
 constexpr double kChunkSeconds = 0.05;
 constexpr size_t kMaxChunk = 64;
-// A device's chunk is longer, since its batches are staged in one piece.
+// A device's chunk is longer, because its batches are staged in one piece.
 constexpr double kDeviceChunkSeconds = 0.5;
 // The rates of the status line are averages over at least this time.
 constexpr double kRateSeconds = 0.5;
@@ -71,7 +71,7 @@ std::string TrainLoop::Run() {
 int64_t TrainLoop::NextIterations() {
   if (args_.context.options.use_tpu) {
     const int64_t steps = length_.Next(step_);
-    const int64_t made = step_ - next_loop_begin_;  // before the loop was cut
+    const int64_t made = step_ - next_loop_begin_;  // before the loop was shortened
     const auto& loop = *args_.context.options.run_config.tpu_config.loop;
     const bool has_count = loop.unit == IterationsPerLoopCounter::Unit::kCount;
     return has_count ? steps - made % steps : steps;
@@ -126,7 +126,7 @@ void TrainLoop::RunChunk(std::vector<InfeedItem>& items, StepTrace* trace) {
     Record(made, left, waited / count);
     left = left.subspan(made.size());
   }
-  // The time of a traced step says nothing about others.
+  // The time of a traced step is not typical.
   if (trace == nullptr) SizeChunk(steps_per_call, (clock.Seconds() - begin) / count);
 }
 
@@ -180,7 +180,7 @@ void TrainLoop::Record(const StepsMade& made, std::span<const InfeedItem> items,
   CheckGlobalStep();
 }
 
-// Weights under which every batch fails do not get better by leaving batches out.
+// If every batch fails with the current weights, leaving out batches does not help.
 void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
   const DivergedStep step{
       .loss = values.loss, .variable = values.not_finite, .records = RecordsOf(batch)};
@@ -201,7 +201,7 @@ void TrainLoop::Diverge(const StepValues& values, const Batch& batch) {
       rolls_back ? fmt::format(", returning to {}", args_.saver.last_regular_prefix()) : "");
 }
 
-// The first file and its records alone: a batch may have thousands.
+// Names only the first file and its records, because a batch may have thousands.
 std::string TrainLoop::RecordsOf(const Batch& batch) const {
   if (batch.rows.empty()) return "";
   const std::vector<std::string>& files = args_.infeed.files();
@@ -238,13 +238,13 @@ void TrainLoop::CallHost(const StepsMade& made, size_t step) {
   args_.events.Summary(args_.context.home.clock.WallSeconds(), scalars.step, scalars.values);
 }
 
-// Settles whether this loop is the last one before the hooks see it: a checkpoint that they save
-// knows whether the run is complete.
+// Determines whether this loop is the last one before the hooks see it, because a checkpoint that
+// they save records whether the run is complete.
 void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   if (values.diverged) return;
   if (AtGoal()) {
     args_.resume.Complete();
-    return;  // StopAtStepHook has the reason
+    return;  // StopAtStepHook reports the reason
   }
   const StopSignal& stop = args_.context.home.stop;
   input_ended_ = !stop.requested() && args_.infeed.AtEnd();
@@ -256,7 +256,7 @@ void TrainLoop::SettleEnd(RunContext& context, const RunValues& values) {
   }
 }
 
-// The steps that were made are saved first: the Error loses none of them.
+// The finished steps are saved first, so the Error loses none of them.
 void TrainLoop::FailAtEndOfInput() {
   if (args_.saves && !args_.saver.HasSaved(step_, args_.resume)) {
     args_.saver.Save(step_, args_.resume);

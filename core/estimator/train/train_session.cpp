@@ -25,7 +25,7 @@ Hook* Find(const std::vector<SessionRunHook*>& hooks) {
   return nullptr;
 }
 
-// The hook of this class that the call or the spec gave, or nullptr.
+// The hook of this class from the call or from the spec, or nullptr.
 template <class Hook>
 Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec) {
   for (const auto& hook : spec.training_hooks) hooks.push_back(hook.get());
@@ -33,7 +33,7 @@ Hook* FindGiven(std::vector<SessionRunHook*> hooks, const TPUEstimatorSpec& spec
   return Find<Hook>(hooks);
 }
 
-// Keeps the last step for hooks that are called between loops.
+// Remembers the last step for hooks that are called between loops.
 class LastStepHook final : public SessionRunHook {
  public:
   void Begin(HookHome& home) override { home_ = &home; }
@@ -136,10 +136,10 @@ void TrainSession::WriteGraph() {
   events_.Graph(clock_.WallSeconds(), start_, ToGraphDef(*model_.graph));
 }
 
-// TensorFlow's order: the saver, the counter and the summaries, then the user's, then the rest.
-// What a checkpoint has to have, and metrics.jsonl, which
-// TensorFlow does not have, go first. A user's saver or NaN check takes
-// the place of the run's own. The spec's hooks are last, its chief hooks come after the saver.
+// TensorFlow's order: the saver, the counter and the summaries, then the user's hooks, then the
+// rest. Hooks whose state a checkpoint stores go first, and so does metrics.jsonl, which TensorFlow
+// lacks. A user's saver or NaN check replaces the run's own. The spec's hooks are last; its chief
+// hooks follow the saver.
 void TrainSession::MakeHooks(const TrainHooks& user) {
   const auto add = [this](std::unique_ptr<SessionRunHook> hook) {
     hooks_.push_back(hook.get());
@@ -194,7 +194,7 @@ void TrainSession::MakeHooks(const TrainHooks& user) {
   for (const auto& hook : spec.training_hooks) hooks_.push_back(hook.get());
 }
 
-// The greatest common divisor of the hooks' periods; 0: none has one.
+// The greatest common divisor of the hooks' intervals; 0 if none has an interval.
 int64_t TrainSession::Period() const {
   int64_t period = 0;
   for (const SessionRunHook* const hook : hooks_) period = std::gcd(period, hook->Period());
@@ -220,7 +220,7 @@ void TrainSession::Begin() {
   const HParams& hparams = context_.home.hparams;
   const double now = clock_.WallSeconds();
   if (!hparams.empty()) events_.Summary(now, 0, {HParamsStart(hparams, now)});
-  // By this event TensorBoard takes the events of this step and later in older files as undone.
+  // For TensorBoard, this event invalidates events of this step and later ones in older files.
   events_.SessionLog(clock_.WallSeconds(), start_ + 1, {.status = SessionLogData::Status::kStart});
   events_.Flush();
 }
@@ -231,7 +231,7 @@ void TrainSession::End(const TrainLoop& loop, bool stopped_by_signal) {
     resume_.cut = CutRun{.saved = saver_.last_regular_step().value_or(start_),
                          .loop_begin = loop.next_loop_begin()};
   }
-  // The last checkpoint makes the run complete, so everything else is written before it.
+  // The last checkpoint completes the run, so everything else is written before it.
   if (!context_.home.hparams.empty() && !stopped_by_signal) {
     const double now = clock_.WallSeconds();
     events_.Summary(now, 0, {HParamsEnd(now)});
@@ -264,7 +264,7 @@ TrainResult TrainSession::Run(Infeed& infeed) {
   TrainResult result{.stopped_because = loop.Run()};
   if (result.stopped_because == TrainLoop::kRolledBack) {
     events_.Flush();
-    // What a stop request saved was not there in a run that was not stopped.
+    // A checkpoint of a stop request would not exist in a run that was not stopped.
     result.checkpoint = saver_.last_regular_prefix();
     return result;
   }

@@ -35,7 +35,8 @@ void MakeRunFolders(const std::string& model_dir) {
   }
 }
 
-// A stream that ends before a short batch: every replica of a strategy takes a full one of its own.
+// A stream that ends before a short batch, because every replica of a strategy takes a full batch
+// of its own.
 class FullBatches final : public WrappedStream {
  public:
   FullBatches(std::unique_ptr<BatchStream> of, int64_t rows)
@@ -49,20 +50,20 @@ class FullBatches final : public WrappedStream {
   const int64_t rows_;
 };
 
-// Whether the run before this one has saved anything of its own, in the way that runs without a
-// max_steps need to know: the same command would begin the next run.
+// Whether the previous run has saved a checkpoint of its own. Runs without max_steps need to know
+// this, because the same command would begin the next run.
 bool HasSaved(const TrainLength& length, const SavedState& newest) {
   return length.unfinished_since && newest.global_step > *length.unfinished_since &&
          !newest.resume.cut;
 }
 
-// Whether the newest checkpoint is the last one that the training saves.
+// Whether the newest checkpoint is the last one of the training.
 bool IsLast(const TrainLength& length, const SavedState& newest) {
   if (length.max_steps) return newest.global_step >= *length.max_steps;
   return length.steps && HasSaved(length, newest) && !newest.resume.goal;
 }
 
-// Refuses a run that goes on with another seed than that by which its rows are drawn.
+// Refuses to resume with another seed than the one that generates the rows' initial values.
 void CheckSeed(const TrainPlan& plan) {
   const std::optional<uint64_t> drew = plan.newest ? plan.newest->resume.seed : std::nullopt;
   if (!drew || drew == plan.resume.seed) return;
@@ -74,7 +75,8 @@ void CheckSeed(const TrainPlan& plan) {
       .Key("run_config.tf_random_seed");
 }
 
-// Refuses tables that would have to be saved by their rows, where they are not kept so.
+// Refuses tables that checkpoints would have to store by rows, but that are not stored by rows in
+// memory.
 void CheckFitWhole(const Graph& graph, int64_t whole_table_bytes, const std::string& why,
                    const std::string& hint) {
   for (const TableVariables& table : TablesOf(graph)) {
@@ -130,14 +132,14 @@ TrainResult Trainer::Train(const InputFn& input_fn, const TrainLength& length,
   std::optional<SavedState> newest = LoadNewest(context_.model_dir, context_.home.log);
   if (newest) newest->dealt_by_mod = context_.options.embeddings.dealt_by_mod;
   if (newest && IsLast(length, *newest)) {
-    // The same command fails on an input that is gone, whether anything is left to train or not.
+    // A missing input fails the command even if there is nothing left to train.
     (void)OpenInput(input_fn, context_.Seed(newest->resume));
     return AlreadyDone(length, *newest, lock != nullptr);
   }
   return Run(input_fn, length, hooks, std::move(newest), std::move(lock));
 }
 
-// The process that saved the checkpoint may have been killed before it had tidied up.
+// The process that saved the checkpoint may have been killed before it removed its old files.
 TrainResult Trainer::AlreadyDone(const TrainLength& length, const SavedState& newest,
                                  bool has_lock) {
   if (length.steps) goal_ = newest.global_step;
@@ -185,7 +187,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   is_restored_ = plan.newest.has_value();
   plan.resume.seed = context_.Seed(plan.resume);
   plan.resume.seeds_by_name = context_.seeds_by_name;
-  // Rows that another program's checkpoint does not have are drawn as this run's.
+  // Rows that another program's checkpoint lacks are generated with this run's seed.
   if (plan.newest && !plan.newest->resume.seed) plan.newest->resume.seed = plan.resume.seed;
   const std::unique_ptr<BatchStream> stream = OpenInput(input_fn, *plan.resume.seed);
   TrainStep& step = StepFor(stream->spec());
@@ -201,7 +203,7 @@ TrainResult Trainer::RunOnce(const InputFn& input_fn, const TrainLength& length,
   SettleGoal(length, plan);
   std::optional<InfeedArgs> infeed_args = InfeedFor(plan, length, step, *stream);
   if (!infeed_args) return AlreadyDone(length, *plan.newest, lock != nullptr);
-  // Nothing was written so far: a job that cannot run leaves no trace.
+  // Nothing has been written so far, so a job that cannot run leaves no files.
   if (context_.home.dry_run) return DryRun(plan);
   if (!lock) lock = StartRun(plan.newest.has_value());
   StartWorkers(*stream);
@@ -310,7 +312,7 @@ TrainStep& Trainer::StepFor(const StreamSpec& stream) {
   return *step_;
 }
 
-// Rows that a checkpoint does not have are drawn by the seed that the run began with.
+// Generates the rows that a checkpoint lacks with the seed with which the run began.
 void Trainer::KeepRows(const Graph& graph, const TrainPlan& plan) {
   const EmbeddingsOptions& options = context_.options.embeddings;
   if (options.evict_after_steps) CheckSeed(plan);
@@ -353,7 +355,7 @@ void Trainer::NoteChangedRows(const Graph& graph, const SavedState& from) {
   NoteChanges(graph, from, variables_);
 }
 
-// Refuses a key that needs to know what the updates of tables write.
+// Refuses a key that requires tracking which rows updates write.
 void Trainer::CheckWatchesRows(std::string_view what, const std::string& key) const {
   if (context_.home.backends().device.keeps_rows()) return;
   throw Error(Code::kUsage, fmt::format("a device holds whole tables, and {}", what),
@@ -421,8 +423,8 @@ std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainL
     stream.Seek(starts_at_);
   }
   std::optional<Batch> first = stream.Next();
-  // A run that ended with its input is complete: another one reads the input again. One that was
-  // cut behind its last batch has yet to end.
+  // A run that ended with its input is complete, so another run reads the input again. A run that
+  // was interrupted after its last batch has not ended yet.
   const bool may_begin_anew = plan.resume.position != StreamPosition() && !plan.resume.cut;
   if (!first && !context_.options.use_tpu && may_begin_anew) {
     if (!length.steps && HasSaved(length, *plan.newest)) return std::nullopt;
@@ -431,11 +433,11 @@ std::optional<InfeedArgs> Trainer::InfeedFor(const TrainPlan& plan, const TrainL
     first = stream.Next();
   }
   InfeedArgs args{.stream = stream, .clock = context_.home.clock, .stop = context_.home.stop};
-  // A step that cannot be compiled is an Error before the run begins.
+  // A step that cannot be compiled fails before the run begins.
   const bool runs = first && (!context_.options.use_tpu || RowsOf(*first) == plan.batch_size);
   if (runs) args.ahead = step.ProgramFor(step.ShapesOf(*first))->steps_per_call();
   args.first = std::move(first);
-  // Batches that are left out are none of the goal's steps.
+  // Skipped batches do not count towards the goal.
   const bool leaves_out = context_.options.on_nan.policy != "stop";
   if (plan.goal && !leaves_out) args.limit = *plan.goal - GlobalStep();
   args.step = &step;

@@ -1,18 +1,17 @@
-// A process that trains beside the chief: it makes the steps that it is told to make.
+// A process that trains beside the chief: it runs the steps that the chief requests.
 //
 //   message Start    opens the input, takes over the chief's variables, seeks
 //           Steps    the next batches, one call of the step's program: its own replicas' part
 //           CopyToHost
-//                    gives the others its devices' parts of a variable
+//                    sends its devices' parts of a variable to all processes
 //           Compare  reports fingerprints of the variables
 //           Evaluate runs its part of an evaluation's batches (Evaluator::FollowChief)
 //           Predict  runs its part of a prediction's (Predictor::FollowChief)
 //           RowRecords, CountRecords, RowValues, ForgetChanges
-//                    reports what it has and knows of tables that the processes share
-//                    (group_rows.h)
+//                    reports its rows and records of shared tables (group_rows.h)
 //           SeesFolder, WriteShards
 //                    writes its part of a checkpoint (shard_writers.h)
-//           End      leaves with the chief's exit code
+//           End      exits with the chief's exit code
 //
 // What holds:
 //   - The variables are the chief's after every message: each process applies the same sums. Of a
@@ -118,7 +117,7 @@ ControlMessage Trainer::TrainShare(const InputFn& input_fn, const StartMessage& 
   if (start.position != StreamPosition()) stream->Seek(start.position);
   std::optional<Batch> first = stream->Next();
   if (first) (void)step.ProgramFor(step.ShapesOf(*first));
-  const StopSignal never;  // the chief says when to stop
+  const StopSignal never;  // only the chief decides when to stop
   WorkerInput input({.stream = *stream,
                      .clock = context_.home.clock,
                      .stop = never,

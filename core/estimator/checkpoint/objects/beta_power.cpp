@@ -5,8 +5,8 @@
 namespace tpuest {
 namespace {
 
-// The power after one more step; false where it stays as it is: 0, infinite, or as small as it
-// gets.
+// Computes the power after one more step; returns false if it no longer changes: 0, infinite, or
+// the smallest number.
 bool Advance(float beta, float& power) {
   const float next = power * beta;
   const bool moves = std::isfinite(next) && std::fabs(next) != std::fabs(power);

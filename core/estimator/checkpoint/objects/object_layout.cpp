@@ -17,9 +17,9 @@ constexpr const char* kModel = "model";
 constexpr const char* kNet = "net";
 constexpr const char* kOptimizer = "optimizer";
 
-// An optimizer of tf.keras.optimizers.legacy whose slots mean the same as tf.train's: the inputs of
-// the update that its own variables hold, and those that are 0. SGD with momentum is excluded: it
-// stores minus the rate times the momentum of MomentumOptimizer.
+// An optimizer of tf.keras.optimizers.legacy whose slots have the same meaning as tf.train's: the
+// inputs of the update that its variables store, and the inputs that are 0. SGD with momentum is
+// excluded, because it stores minus the rate times the momentum of MomentumOptimizer.
 struct KerasNames {
   std::string_view op;
   std::vector<std::pair<std::string_view, std::string_view>> variables;  // variable, input
@@ -55,7 +55,7 @@ const Node* FirstOf(const Graph& graph, std::string_view op) {
   return found == graph.nodes().end() ? nullptr : found->get();
 }
 
-// "training/Adam/" of "training/Adam/dense/kernel/m".
+// Returns "training/Adam/" for "training/Adam/dense/kernel/m".
 std::string KerasScopeOf(const std::string& variable) {
   return variable.substr(0, variable.find('/', variable.find('/') + 1) + 1);
 }
@@ -138,7 +138,8 @@ void ObjectLayout::AddModel() {
   for (const Variable* const variable : of_optimizer) AddKerasVariable(*variable);
 }
 
-// A slot, "training/Adam/dense/kernel/m", or a number of the optimizer's, "training/Adam/beta_1".
+// Adds a slot, "training/Adam/dense/kernel/m", or a number of the optimizer,
+// "training/Adam/beta_1".
 void ObjectLayout::AddKerasVariable(const Variable& variable) {
   const std::string own = variable.name.substr(keras_scope_.size());
   const size_t slash = own.rfind('/');

@@ -28,12 +28,12 @@ std::set<int> NodesNamed(const ObjectGraph& objects, std::string_view full_name)
   return nodes;
 }
 
-// A model of the checkpoint, seen from one object.
+// An object of the checkpoint that may be the model.
 struct Candidate {
   std::string name;  // the root's name for the object; "" for the root
   VariableNodes nodes;
   bool complete = false;
-  bool fits = false;  // complete, and of the graph's shapes
+  bool fits = false;  // is complete and has the graph's shapes
 };
 
 class Finder {
@@ -72,14 +72,14 @@ class Finder {
     return nodes;
   }
 
-  // The root and the objects that it names, as models.
+  // The root and the objects that it names, as candidates.
   std::vector<Candidate> Candidates(bool by_names) const {
     std::vector<Candidate> candidates = {From("", 0, by_names)};
     std::set<int> seen = {0};
     for (const ObjectGraph::Child& child : objects_.at(0).children) {
       if (!seen.insert(child.node).second) continue;
       Candidate model = From(child.name, child.node, by_names);
-      // Another way to the same layers is no other model.
+      // Another path to the same layers is not another model.
       const bool is_new =
           std::none_of(candidates.begin(), candidates.end(),
                        [&](const Candidate& other) { return other.nodes == model.nodes; });

@@ -14,7 +14,7 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kLargeBytes = int64_t{16} << 20;  // of an entry that is left on the disk
+constexpr int64_t kLargeBytes = int64_t{16} << 20;  // bytes of an entry that is left on the disk
 constexpr int64_t kPieceBytes = int64_t{1} << 20;
 
 std::shared_ptr<const StreamedTensor> WholeStream(const std::shared_ptr<RowTable>& table,
@@ -62,7 +62,7 @@ std::shared_ptr<const StreamedTensor> ValueStream(const std::shared_ptr<RowTable
                      }});
 }
 
-// The same of a table that is kept whole.
+// The values of a table that is stored whole.
 std::shared_ptr<const StreamedTensor> ValueStream(const Tensor& whole, const Keys& keys) {
   const int64_t width = whole.shape().dim(1);
   return std::make_shared<StreamedTensor>(StreamedTensor{

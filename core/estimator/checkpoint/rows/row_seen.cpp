@@ -17,10 +17,10 @@ namespace tpuest {
 namespace {
 
 constexpr std::string_view kSeen = "tpuest/seen/";
-constexpr auto kSeenNumbers = static_cast<int64_t>(RowCount::kNumbers);  // of a row
+constexpr auto kSeenNumbers = static_cast<int64_t>(RowCount::kNumbers);  // numbers per row
 constexpr int64_t kLinesAtOnce = int64_t{1} << 15;
 
-// The rows in runs of about equally many lines.
+// Streams the records of rows in runs of roughly equal size.
 std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
                                                  const std::string& weights, int64_t rows) {
   const int64_t lines = CountAllRecords(store.tables(), weights, RowRecords::kSeen);
@@ -38,7 +38,7 @@ std::shared_ptr<const StreamedTensor> SeenStream(const VariableStore& store,
       }});
 }
 
-// Lines of numbers, [n, numbers] or, of one, [n].
+// The records as [n, numbers], or [n] if a record is one number.
 Tensor TensorOf(const std::vector<int64_t>& lines, int64_t numbers) {
   const int64_t n = static_cast<int64_t>(lines.size()) / numbers;
   Tensor tensor(DType::kInt64, numbers == 1 ? Shape({n}) : Shape({n, numbers}));
@@ -106,7 +106,7 @@ std::vector<RowCount> SavedRowCounts(const SavedState& saved, const std::string&
   bool is_sound = shape->rank() == 2 && shape->dim(1) == kSeenNumbers;
   if (is_sound) {
     const std::vector<int64_t> all = entries.Integers(name);
-    int64_t next = 0;  // the least that a row's number may be
+    int64_t next = 0;  // smallest valid number of the next row
     for (size_t at = 0; at < all.size() && is_sound; at += kSeenNumbers) {
       const auto line = std::span(all).subspan(at).first<RowCount::kNumbers>();
       row_counts.push_back(RowCount::Of(line));

@@ -37,13 +37,13 @@ const std::string& StoredName(const std::string& variable, const Names& names) {
       .At(weights.handle.node->origin());
 }
 
-// Whether a variable has a row of numbers for each of its table's.
+// Whether a variable has one row for each row of its table.
 bool IsTableOf(const Variable& variable, const Variable& weights) {
   return variable.dtype == DType::kFloat && variable.shape.rank() == 2 &&
          variable.shape == weights.shape && weights.shape.elements() > 0;
 }
 
-// A new table of these variables; nullptr where it is better kept whole.
+// A new table of these variables; nullptr if they are better stored whole.
 std::shared_ptr<RowTable> NewTable(const TableVariables& variables, uint64_t seed,
                                    const RowKeeping& keeping) {
   const Variable& weights = *variables.front();
@@ -71,7 +71,8 @@ void CheckKeys(const std::vector<int64_t>& keys, const RowTable& table, const Sa
                           RowKeysName(table.variables().front().name), table.rows()));
 }
 
-// Fills a table from the entries of its variables; false where one is missing or of another shape.
+// Fills a table from the entries of its variables; returns false if one is missing or has another
+// shape.
 bool Fill(const SavedState& saved, const Names& names, RowTable& table) {
   const SavedEntries entries(saved);
   const std::string& weights = StoredName(table.variables().front().name, names);
@@ -128,7 +129,7 @@ RowKeeping KeepingOf(const EmbeddingsOptions& options) {
   RowKeeping keeping;
   if (options.layout == "array") keeping.layout = RowLayout::kArray;
   if (options.layout == "index") keeping.layout = RowLayout::kIndex;
-  // A table that is saved by rows is also kept by rows.
+  // A table that checkpoints store by rows is also stored by rows in memory.
   keeping.least_shared = std::min(options.shared_table_bytes, options.whole_table_bytes);
   if (options.max_resident_bytes) keeping.budget->most = *options.max_resident_bytes;
   return keeping;
@@ -184,7 +185,7 @@ std::set<std::string> RestoreTables(const SavedState& saved, const Graph& graph,
       const bool is_shared = table->owners() != nullptr;
       if (is_shared) table->Deal(nullptr);
       if (!Fill(saved, names, *table)) continue;
-      // Others' rows are read when they are there to take them.
+      // Rows of other owners are read when this process becomes their owner.
       if (is_shared) table->refill = [saved, names](RowTable& own) { Fill(saved, names, own); };
     }
     store.SetTable(table);

@@ -66,7 +66,7 @@ class Values {
     return found == saved_.tensors.end() ? Tensor() : found->second;
   }
 
-  // The number that an object keeps under the first of these names that has one.
+  // The number that an object stores under the first of these names that exists.
   [[nodiscard]] std::optional<double> NumberAt(
       int node, std::initializer_list<std::string_view> names) const {
     for (const std::string_view name : names) {
@@ -151,7 +151,7 @@ class Values {
     });
   }
 
-  // Whether the slot's own name, if it has one of tf.train's, is that of these slots.
+  // Whether the slot's own name is that of these slots, if it is a name of tf.train.
   bool Suits(const ObjectGraph::Slot& slot, const SlotNames& names) const {
     const std::string& own = objects_.at(slot.node).full_name;
     const std::string base = objects_.at(slot.variable).full_name + "/";
@@ -174,7 +174,7 @@ class Values {
     return node.Find("iter") || node.Find("_iterations");
   }
 
-  // Converts momentum, a = -v / rate. Keras: v = m v - rate g, w += v. tf.train: a = m a + g, w -=
+  // Converts momentum: a = -v / rate. Keras: v = m v - rate g, w += v. tf.train: a = m a + g, w -=
   // rate a.
   Tensor FromKerasMomentum(int optimizer, const Tensor& value) const {
     const std::optional<double> rate = NumberAt(optimizer, {"learning_rate", "_learning_rate"});
@@ -194,8 +194,8 @@ class Values {
     return scaled;
   }
 
-  // A slot, "training/Adam/dense/kernel/m", or a number, "training/Adam/beta_1", of an optimizer of
-  // Keras' that keeps it as an object.
+  // A slot, "training/Adam/dense/kernel/m", or a number, "training/Adam/beta_1", of a Keras
+  // optimizer that stores it as an object.
   Tensor OfKeras(const Variable& variable) const {
     const size_t scope = variable.name.find('/', variable.name.find('/') + 1);
     const std::string own = variable.name.substr(scope + 1);

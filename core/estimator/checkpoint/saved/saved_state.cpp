@@ -63,9 +63,9 @@ SavedState LoadPrefix(const std::string& prefix) {
   const BundleReader& reader = *saved.on_disk;
   saved.left = LeftEntries(reader);
   for (const std::string& name : reader.Names()) {
-    if (reader.DTypeOf(name) == DType::kInvalid) continue;  // nothing here has such a dtype
+    if (reader.DTypeOf(name) == DType::kInvalid) continue;  // no variable has such a dtype
     if (saved.left.contains(name)) {
-      reader.ReadPieces(name, [](std::string_view) {});  // for its checksum
+      reader.ReadPieces(name, [](std::string_view) {});  // verifies the checksum
       continue;
     }
     saved.tensors[name] = reader.Read(name);
@@ -77,12 +77,12 @@ SavedState LoadPrefix(const std::string& prefix) {
   return saved;
 }
 
-// The state file as it was read once, and its checkpoints that are there, the newest first.
+// The contents of the state file, read once, and its existing checkpoints, the newest first.
 struct Named {
   CheckpointState state;
   std::vector<std::string> prefixes;
-  std::string fault;      // why the file is of no use; empty: it is
-  bool is_there = false;  // the file
+  std::string fault;      // what is wrong with the file; empty if nothing is
+  bool is_there = false;  // the file exists
 };
 
 Named ReadNamed(const std::string& model_dir) {
@@ -109,8 +109,8 @@ Named ReadNamed(const std::string& model_dir) {
   return named;
 }
 
-// Every checkpoint that may be gone on with, the newest first: those of the state file, and the
-// older ones of the folder; all of the folder where the file is of no use.
+// Every checkpoint from which a run may resume, the newest first: those of the state file, then
+// older ones of the folder. If the state file is unusable, all checkpoints of the folder.
 std::vector<std::string> AllCandidates(const std::string& model_dir, const Named& named) {
   std::vector<std::string> all = named.prefixes;
   const std::map<int64_t, std::string> there = CheckpointsIn(model_dir);
@@ -123,8 +123,8 @@ std::vector<std::string> AllCandidates(const std::string& model_dir, const Named
   return all;
 }
 
-// TensorFlow returns to an older checkpoint by naming it as the newest; a single wrong bit can do
-// the same.
+// Warns if the state file names an older checkpoint as the newest: TensorFlow returns to an older
+// one in this way, but a single wrong bit has the same effect.
 void WarnOfOlder(const std::string& model_dir, const CheckpointState& state,
                  const std::string& taken, Log& log) {
   const std::vector<std::string>& all = state.all_model_checkpoint_paths;
@@ -134,13 +134,13 @@ void WarnOfOlder(const std::string& model_dir, const CheckpointState& state,
               CheckpointStatePath(model_dir), taken, BaseName(all.back()), taken);
 }
 
-// Throws the Error of a newest checkpoint that cannot be read, and names the one before it.
+// Throws the Error of a newest checkpoint that cannot be read, and suggests the previous one.
 [[noreturn]] void ThrowNotNewest(std::string message, const std::string& before) {
   throw Error(Code::kCheckpoint, std::move(message),
               fmt::format("--allow-older uses the one before it, {}", before));
 }
 
-// Warns if the newest checkpoint that the state file names is not there, and refuses as `older`
+// Warns if the newest checkpoint that the state file names does not exist, and refuses as `older`
 // says.
 void WarnOfLostNewest(const std::string& model_dir, const CheckpointState& state,
                       const std::string& taken, Log& log, OlderCheckpoint older) {
@@ -247,7 +247,7 @@ bool SeedsByName(const std::string& prefix) {
     const BundleReader reader(prefix);
     return reader.Has(kSeed) && !reader.Has(kSeedRule);
   } catch (const Error&) {
-    return false;  // damage is told by who reads it
+    return false;  // the reader of the checkpoint reports damage
   }
 }
 
@@ -286,8 +286,8 @@ std::optional<std::string> DamageOf(const std::string& prefix) {
 
 namespace {
 
-// One look at the folder. Sets `changed` instead of trying an older checkpoint where a trainer has
-// written the state file since: what it named is gone because there is a newer one.
+// Reads the folder once. If a trainer has rewritten the state file meanwhile, sets `changed`
+// instead of trying an older checkpoint: the named checkpoint is gone because a newer one exists.
 std::optional<SavedState> TryLoadNewest(const std::string& model_dir, Log& log,
                                         OlderCheckpoint older, bool& changed) {
   const std::string before = CheckpointStateText(model_dir);

@@ -45,7 +45,7 @@ bool SameBut(const Shape& a, const Shape& b, int axis) {
 // Maps the rows or columns of one variable to those of the checkpoint by their words.
 class MovedWords {
  public:
-  // All outlive it.
+  // The arguments outlive this object.
   MovedWords(const Variable& variable, const VocabInfo& info, const OpRegistry& registry,
              const WarmStartHome& home)
       : variable_(variable), info_(info), registry_(registry), home_(home) {}
@@ -53,7 +53,7 @@ class MovedWords {
   [[nodiscard]] std::string Key() const {
     return fmt::format("{}.var_name_to_vocab_info.{}", kKey, variable_.name);
   }
-  // Refuses sizes that are not the variable's.
+  // Refuses sizes that differ from the variable's.
   void CheckSize(int axis) const {
     const int64_t size = variable_.shape.dim(axis);
     const int64_t words = info_.new_vocab_size + info_.num_oov_buckets;
@@ -73,7 +73,7 @@ class MovedWords {
         .Key(Key());
   }
 
-  // The old row or column for each new one; -1 for a new word.
+  // The old row or column of each new one; -1 for a new word.
   [[nodiscard]] std::vector<int64_t> OldPlaces(int axis, int64_t old_size,
                                                const std::string& tensor) const {
     const int64_t size = std::min(variable_.shape.dim(axis), info_.new_vocab_size);
@@ -113,7 +113,7 @@ class MovedWords {
     return program->Run({&nothing, 1}).front().fetches.front().front().Clone();
   }
 
-  // The same for some rows.
+  // As above, for some rows.
   [[nodiscard]] RowDraw BackupRows() const {
     Graph graph(registry_);
     const nn::Initializer initializer = info_.backup_initializer.value_or(nn::ZerosInitializer{});
@@ -129,7 +129,7 @@ class MovedWords {
         "use a truncated_normal, random_normal, random_uniform, variance_scaling or constant")
         .Key(Key());
   }
-  // The source of new words' values, for the table that is logged.
+  // The source of new words' values, for the logged table.
   [[nodiscard]] std::string_view BackupText() const {
     return info_.backup_initializer ? "from backup_initializer" : "zeros";
   }
@@ -167,7 +167,7 @@ class Starter {
     Set(variable, source_.Read(*entry), "loaded" + FromText(variable, *entry));
   }
 
-  // The new values by name. Error kCheckpoint with every variable that could not be had.
+  // The new values by name. Throws Error kCheckpoint that lists every variable without a value.
   [[nodiscard]] const std::vector<std::pair<std::string, Tensor>>& Finish() {
     if (!missing_.empty()) {
       faults_.insert(
@@ -185,7 +185,7 @@ class Starter {
     return values_;
   }
 
-  // Writes the rows of tables that the checkpoint has as their written rows.
+  // Writes the rows of tables that the checkpoint stores by rows.
   void StartTables(VariableStore& store) const {
     for (const StartedRows& start : tables_) {
       const RowColumn& rows = *store.tables().Find(start.variable->name);
@@ -200,7 +200,7 @@ class Starter {
 
   [[nodiscard]] size_t started() const { return values_.size() + tables_.size(); }
 
-  // One row for each variable, in the order of the graph.
+  // One row per variable, in the order of the graph.
   [[nodiscard]] std::vector<WarmStartRow> Rows() const {
     std::vector<WarmStartRow> rows;
     for (const auto& variable : graph_.variables()) {
@@ -212,16 +212,17 @@ class Starter {
   }
 
  private:
-  // Rows of a table that the checkpoint has as its written rows, and where they go.
+  // The materialized rows of a table in the checkpoint, and their new positions.
   struct StartedRows {
     const Variable* variable = nullptr;
     SavedRows source;
-    std::vector<int64_t> places;    // of the checkpoint's rows; -1: nowhere
-    std::vector<int64_t> new_rows;  // of words that the checkpoint does not have
-    RowVariable drawn;              // their values
+    std::vector<int64_t> places;    // new position of each row of the checkpoint; -1: none
+    std::vector<int64_t> new_rows;  // rows of words that the checkpoint lacks
+    RowVariable drawn;              // values of new_rows
   };
 
-  // The variable's rows in the checkpoint; nullopt where one of both is not kept by rows.
+  // The variable's rows in the checkpoint; nullopt if the variable or the checkpoint is not stored
+  // by rows.
   [[nodiscard]] std::optional<SavedRows> RowsOf(const Variable& variable) const {
     if (store_.tables().Find(variable.name) == nullptr) return std::nullopt;
     const std::string previous = PreviousOf(variable);
@@ -232,7 +233,8 @@ class Starter {
     return HasRows(source_.reader(), source) ? std::optional(source) : std::nullopt;
   }
 
-  // Whether the variable is kept by rows, here and in the checkpoint, and is taken so.
+  // Starts the variable by rows if both it and the checkpoint are stored by rows; returns whether
+  // it did.
   [[nodiscard]] bool TakeRows(const Variable& variable, const VocabInfo* info) {
     const std::optional<SavedRows> source = RowsOf(variable);
     if (!source) return false;
@@ -250,7 +252,7 @@ class Starter {
     return true;
   }
 
-  // Rows of words that are in both vocabularies move; those of them that nobody wrote are drawn.
+  // Moves the rows of words in both vocabularies, and generates the rows that are missing.
   void RemapRows(const VocabInfo& info, StartedRows& start) {
     const Variable& variable = *start.variable;
     const MovedWords words(variable, info, graph_.registry(), home_);
@@ -337,7 +339,7 @@ class Starter {
   void Remap(const Variable& variable, const WarmStartSource::Entry& entry, const VocabInfo& info) {
     const MovedWords words(variable, info, graph_.registry(), home_);
     const int rank = variable.shape.rank();
-    // The columns of a vector, a bias, are its elements.
+    // The elements of a vector, such as a bias, count as its columns.
     const int axis = rank == 1 ? 0 : static_cast<int>(info.axis);
     if (rank == 0 || variable.dtype == DType::kString) {
       throw Error(
@@ -385,7 +387,7 @@ void LogTable(const std::vector<WarmStartRow>& rows, size_t started, Log& log) {
   }
 }
 
-// A shadow that was not started itself starts as its variable does.
+// A shadow variable that was not started itself starts with its variable's value.
 void StartShadows(const std::vector<std::pair<std::string, Tensor>>& values, const Graph& graph,
                   VariableStore& store) {
   const std::map<std::string, Tensor> started(values.begin(), values.end());

@@ -15,7 +15,8 @@ std::string QuotedNames(const std::vector<std::string>& names) {
   return names.empty() ? "" : "'" + Join(names, "', '") + "'";
 }
 
-// A pattern that matches as Python's re.match does, on the name with and without TensorFlow's ":0".
+// A pattern that matches as Python's re.match does, against the name with and without TensorFlow's
+// ":0".
 class Scope {
  public:
   explicit Scope(const std::string& pattern) try : pattern_(pattern) {
@@ -59,7 +60,7 @@ Variables Pick(const WarmStartSettings& settings, const Graph& graph, Log& log) 
   return picked;
 }
 
-// Error kUsage for names in a dict of the settings that no picked variable has.
+// Throws Error kUsage for names in a dict of the settings that match no selected variable.
 template <class T>
 void CheckUsed(const std::map<std::string, T>& given, const std::string& field,
                const Variables& picked) {

@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// The cut of the graph for all that the spec asks of it.
+// Cuts the graph for all values that the spec needs.
 GraphCut CutOf(const Graph& graph, const TPUEstimatorSpec& spec) {
   std::vector<Value> fetches;
   for (const auto& [name, value] : spec.predictions) fetches.push_back(value);
@@ -23,7 +23,7 @@ GraphCut CutOf(const Graph& graph, const TPUEstimatorSpec& spec) {
   return CutGraph(graph, fetches, targets);
 }
 
-// A node of the device that reads the value, or nullptr.
+// A node on the device that reads the value, or nullptr.
 const Node* ReaderOnDevice(const Graph& graph, const GraphCut& cut, const Value& value) {
   const auto& nodes = graph.nodes();
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) {

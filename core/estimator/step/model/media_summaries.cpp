@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-constexpr float kNoRange = 1e-6F;  // pixels below it are all 0
+constexpr float kNoRange = 1e-6F;  // if the range is smaller, all pixels are 0
 
 // TensorFlow's NormalizeFloatImage.
 void Stretch(const float* from, DecodedImage& image) {
@@ -39,13 +39,13 @@ void Stretch(const float* from, DecodedImage& image) {
   }
 }
 
-constexpr int64_t kBytes = 2;  // of a sample
+constexpr int64_t kBytes = 2;  // bytes per sample
 
 void Append(std::string& to, uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) to += static_cast<char>(number >> (8 * i) & 0xFFU);
 }
 
-// The nearest of 2^15 steps to 1, halves away from 0.
+// Rounds to the nearest of 2^15 steps up to 1, halves away from 0.
 int16_t SampleOf(float value) {
   if (std::isnan(value)) return 0;
   constexpr float kLoudest = 32768;
@@ -54,7 +54,7 @@ int16_t SampleOf(float value) {
   return static_cast<int16_t>(std::clamp(std::round(value * kLoudest), kLeast, kMost));
 }
 
-// A RIFF file of PCM: the header of 44 bytes, then frame after frame, each a sample a channel.
+// A RIFF file of PCM: a header of 44 bytes, then the frames, each with one sample per channel.
 std::string WavOf(const float* samples, int64_t frames, int64_t channels, int64_t rate) {
   constexpr int64_t kHeader = 44;
   constexpr int kWord = 4;

@@ -5,14 +5,13 @@
 namespace tpuest {
 namespace {
 
-// True if the step computes the node on the device: it is neither a variable, nor a constant, nor
-// of the host.
+// True if the device computes the node in each step: it is not a variable, a constant or a host op.
 bool IsOfDevice(const Node& node) {
   return !node.after() && !RunsOnHost(node) && node.type() != "Const" &&
          node.type() != "VarHandleOp";
 }
 
-// TensorFlow looks at the inputs of each op that the scaffold_fn adds.
+// TensorFlow checks the inputs of each op that the scaffold_fn adds.
 void CheckAdded(const Graph& graph, size_t before) {
   const auto& nodes = graph.nodes();
   for (size_t i = before; i < nodes.size(); ++i) {

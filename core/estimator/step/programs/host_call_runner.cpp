@@ -24,7 +24,8 @@ HostCallScalars HostCallRunner::Run(const HostCall& call, std::span<const Tensor
                                     int64_t global_step) {
   if (call.tensors.empty()) return {};
   HostFn<HostCallOps>::Built& built = fn_.For(call.tensors, call.fn, CheckScalars);
-  // Tensors may differ in rows (one an example, one a replica), so none is cut as the batch.
+  // Tensors may have different numbers of rows (one per example, one per replica), so none is cut
+  // like the batch.
   HostWork work{.targets = built.ops.targets, .feeds = built.Feeds(tensors), .cut = false};
   for (const auto& [tag, value] : built.ops.scalars) work.fetches.push_back(value);
   const bool has_step = built.ops.step.valid();

@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// Feeds of other shapes need programs of their own: short batches, lists of another length.
+// Feeds with other shapes need their own programs: short batches, lists of another length.
 constexpr size_t kMostHostPrograms = 16;
 
 }  // namespace

@@ -1,7 +1,8 @@
-// A model's graph compiled for inputs of certain shapes: three programs in a row, for all replicas.
+// A model's graph compiled for inputs of certain shapes: three programs in sequence, for all
+// replicas.
 //
-// In: the graph, the shapes of a global batch, what is fetched and what is run. Out: of each step
-// the fetches for the whole batch. CutGraph says which node is in which program.
+// Input: the graph, the shapes of a global batch, the values to fetch and the nodes to run. Output:
+// the fetches of each step for the whole batch. CutGraph assigns each node to a program.
 //
 //   inputs [6, 4]                          Prepare: any thread, ahead of the steps
 //     │ SplitRows
@@ -13,14 +14,14 @@
 //                                ▼
 //     rows concatenated [6, ...], means of scalars ─▶ after ─▶ fetches       Finish
 //
-// What holds:
-//   - A step's feeds are the inputs, then the values that come from *before*, each by replica.
+// Invariants:
+//   - A step's feeds are the inputs, then the results of *before*, both by replica.
 //   - *before* has no variables (none_), so it may run any number of steps ahead.
-//   - *after* runs once for the whole batch, or for each replica where the graph knows its rows,
-//     and only if a fetch that is wanted comes from it.
-//   - A fetch is looked for in the device's results first, then after, before, among the inputs
-//     (Find): each has exactly one source.
-//   - With broadcast every replica gets all rows, and those of the first one count.
+//   - *after* runs once for the whole batch, or once per replica if the graph knows its rows, and
+//     only if a requested fetch depends on it.
+//   - A fetch is looked up in the device's results first, then in those of after, of before, and in
+//     the inputs (Find): each has exactly one source.
+//   - With broadcast every replica gets all rows, and the results of the first replica count.
 
 #include "core/estimator/step/programs/step_program.h"
 
@@ -34,8 +35,8 @@
 namespace tpuest {
 namespace {
 
-// Batches of lists make programs of their own, one for each power of two that their longest list is
-// rounded up to.
+// Batches of lists need their own programs, one for each power of two to which their longest list
+// is rounded up.
 constexpr size_t kMostPrograms = 16;
 
 void AddOnce(std::vector<Value>& values, Value value) {
@@ -59,7 +60,7 @@ float ReplicaMean(const std::vector<Tensor>& values) {
   for (const Tensor& value : values) numbers.push_back(static_cast<float>(value.AsDouble(0)));
   const float mean = TreeMean<float>(numbers);
   if (std::isfinite(mean)) return mean;
-  // The sum of finite numbers may have no float, their mean has one.
+  // The sum of finite numbers may overflow float, but their mean does not.
   return static_cast<float>(TreeMean<double>(std::vector<double>(numbers.begin(), numbers.end())));
 }
 
@@ -95,8 +96,8 @@ StepProgram::StepProgram(const Backends& backends, VariableStore& variables,
   for (const Value& fetch : args.fetches) fetches_.push_back(Find(fetch));
 }
 
-// A value is a batch if its first dimension is that of an input, or is not known; a constant of
-// another size is none.
+// A value is a batch if its first dimension is that of an input or is unknown; a constant of
+// another size is not.
 bool StepProgram::IsBatch(Value value) const {
   if (value.shape().rank() == 0) return false;
   const int64_t rows = value.shape().dim(0);
@@ -168,7 +169,7 @@ void StepProgram::CompileAfter(Backend& backend, VariableStore& variables,
                       });
   ProgramSpec spec{.graph = &args.graph, .fetches = after_values_};
   const auto add = [&](const Value& value, const Shape& of_replica, const Tensor& known) {
-    // Where sizes follow from values, other tensors have rows of any number.
+    // If sizes depend on values, other tensors may have any number of rows.
     const bool is_of_batch =
         args.values.empty() || of_replica.rank() == 0 || of_replica.dim(0) == share_;
     const bool batch = IsBatch(value) && is_of_batch;
@@ -208,7 +209,8 @@ StepFeeds StepProgram::Prepare(const std::vector<Tensor>& inputs) {
   return feeds;
 }
 
-// The feeds of all replicas, of which these have their own, the others the first one's.
+// The feeds of all replicas: the replicas of this process have their own, all others those of the
+// first.
 std::vector<Tensor> StepProgram::OfReplicas(const std::vector<Tensor>& values,
                                             ReplicaRange replicas) const {
   std::vector<Tensor> all(static_cast<size_t>(replicas_), values.front());
@@ -352,7 +354,7 @@ std::vector<Shape> ShapesOf(const std::vector<Tensor>& inputs) {
 
 bool ReadsInputsOnHost(const Graph& graph, const std::vector<Value>& fetches) {
   const GraphCut cut = CutGraph(graph, fetches, {});
-  std::vector<char> reads(graph.nodes().size(), 0);  // nodes stand behind their inputs
+  std::vector<char> reads(graph.nodes().size(), 0);  // nodes follow their inputs
   for (const auto& node : graph.nodes()) {
     const bool is_feed = node->op().source == ValueSource::kFeed;
     const bool on_device = !is_feed && cut.PartOf(*node) == Part::kDevice;
