@@ -90,8 +90,8 @@ std::optional<SettledStep> EvaluationListener::Settled(int64_t step) const {
 void EvaluationListener::GoOnAfterEnd(int64_t step, const std::string& checkpoint) {
   if (context_.home.stop.requested() || !DirectoryExists(PrivateDir(context_.model_dir))) return;
   const std::unique_ptr<RunLock> lock = LockRun(context_);
-  if (LatestCheckpoint(context_.model_dir) != checkpoint)
-    return;  // another process has resumed the run
+  // Another process has resumed the run.
+  if (LatestCheckpoint(context_.model_dir) != checkpoint) return;
   const std::optional<SettledStep> settled = Settled(step);
   const bool owes_all = settled && settled->step < step;
   const bool owes_some = settled && settled->step == step;

@@ -40,8 +40,8 @@ void InMemoryEvaluatorHook::Settle(TrainResult& result) {
   if (!has_begun && !stop.requested()) {
     const std::unique_ptr<RunLock> lock = LockRun(context_);
     const MetricsLog metrics(context_.model_dir);
-    if (LatestCheckpoint(context_.model_dir) != result.checkpoint)
-      return;  // another process has resumed the run
+    // Another process has resumed the run.
+    if (LatestCheckpoint(context_.model_dir) != result.checkpoint) return;
     if (!metrics.HasEvaluation(result.global_step, task_.label)) Make(result.checkpoint);
   }
   if (!stop.requested()) return;

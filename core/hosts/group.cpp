@@ -19,10 +19,10 @@ constexpr FrameKind kVerdict = 18;
 constexpr FrameKind kLeave = 19;
 constexpr FrameKind kKey = 20;       // uint64 size of the key, the key, the value
 constexpr FrameKind kQuestion = 21;  // its number
-constexpr FrameKind kAnswer = 22;    // the same
+constexpr FrameKind kAnswer = 22;    // the question's number
 
 constexpr double kBeatSecs = 1;
-constexpr double kWakeSecs = 0.1;      // between two looks of a waiting thread at the clock
+constexpr double kWakeSecs = 0.1;      // interval at which a waiting thread checks the clock
 constexpr double kLeaveSecs = 2;       // after a verdict, for the main thread to return
 constexpr double kLastWordSecs = 0.5;  // for a frame that a lost process may not take
 constexpr double kSendSecs =

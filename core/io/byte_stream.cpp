@@ -119,8 +119,8 @@ class Inflater final : public ByteStream {
 
   std::unique_ptr<ByteStream> source_;
   std::string name_;
-  std::unique_ptr<char[]>
-      input_;  // not initialised: pages that a short stream does not reach cost nothing
+  // Not initialised: pages that a short stream does not reach cost nothing.
+  std::unique_ptr<char[]> input_;
   z_stream zlib_{};
   uint64_t consumed_ = 0;         // bytes taken from the source
   bool between_members_ = false;  // nothing is half-inflated

@@ -8,8 +8,8 @@
 namespace tpuest {
 
 struct DamagedRecord {
-  int64_t index =
-      0;  // from 0, as in RecordReader; the records that a damaged length hides count as one
+  // From 0, as in RecordReader; the records that a damaged length hides count as one.
+  int64_t index = 0;
   uint64_t offset = 0;  // start of its header, in inflated bytes
   std::string why;      // "is damaged (crc 8a9136aa, stored 46dd794e)"
 };

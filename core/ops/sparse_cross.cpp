@@ -257,8 +257,8 @@ class Column {
   Buffer values_;
   int64_t width_ = 0;
   bool strings_;
-  std::vector<int64_t>
-      begins_;  // of a sparse input: the first value of each row, then the number of values
+  // For a sparse input: the first value per row, then the number of values.
+  std::vector<int64_t> begins_;
 };
 
 class Crosser {

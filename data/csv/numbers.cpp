@@ -63,8 +63,8 @@ bool ParseUnsigned(std::string_view text, T& value) {
   if (ParseHex(text, value)) return true;
   const bool is_digits = text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
   if (text.empty() || text[0] == '+' || text[0] == '-') return false;
-  if (!is_digits && text.size() != 3)
-    return false;  // fast_float would accept "infinity" and "nan(1)"
+  // Fast_float would accept "infinity" and "nan(1)".
+  if (!is_digits && text.size() != 3) return false;
   const char* const end = text.data() + text.size();
   const auto [rest, error] = fast_float::from_chars(text.data(), end, value);
   if (rest != end) return false;

@@ -208,8 +208,8 @@ void ExampleParser::Parse(std::string_view example, ParsedExample& parsed) const
     // A feature without a list counts as missing.
     if (slot == kNone || feature.kind == FeatureKind::kNone) return;
     next = slot + 1;
-    if (slots_[slot].is_shared)
-      slot = by_name_.find(feature.name)->second;  // the first slot of the feature
+    // The first slot of the feature.
+    if (slots_[slot].is_shared) slot = by_name_.find(feature.name)->second;
     for (; slot != kNone; slot = slots_[slot].same_name) Take(feature, slot, parsed);
   });
   if (steps_begin_ != kNone) TakeSteps(example, parsed);

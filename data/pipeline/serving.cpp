@@ -98,8 +98,8 @@ Parsed ParsedColumns(Value examples, const ExampleParser& parser, const std::set
   std::vector<ops::DenseFeature> features;
   std::vector<size_t> dense;
   ListReader reader;
-  std::map<size_t, std::vector<size_t>>
-      lists_of;  // per column: the list of its values, or of its positions and values
+  // Per column: the list of its values, or of its positions and values.
+  std::map<size_t, std::vector<size_t>> lists_of;
   for (const size_t column : columns) {
     const TensorSpec& spec = parser.columns()[column];
     const FeatureOptions& feature = options.at(spec.name);

@@ -12,8 +12,8 @@ namespace tpuest::data {
 namespace {
 
 constexpr std::string_view kEnding = ".npy";
-constexpr size_t kMostNameBytes =
-    256;  // longest name of an array that becomes a column without being named
+// Longest name of an array that becomes a column without being named.
+constexpr size_t kMostNameBytes = 256;
 
 // The first names, for a message, because an archive may have very many.
 std::string Some(const std::vector<std::string>& names) {

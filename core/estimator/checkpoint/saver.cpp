@@ -39,8 +39,8 @@
 // the order of writes commits a checkpoint: every file is written under its final name, and the
 // index is read back before it is named and before any checkpoint is removed. A checkpoint that
 // drops out of kept_ stays on disk if keep_best keeps it, or as the one per
-// keep_checkpoint_every_n_hours, as in tf.train.Saver. Without keep_checkpoint_max all stay, and the
-// state file names only the last one.
+// keep_checkpoint_every_n_hours, as in tf.train.Saver. Without keep_checkpoint_max all stay, and
+// the state file names only the last one.
 
 #include "core/estimator/checkpoint/saver.h"
 

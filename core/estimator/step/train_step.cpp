@@ -80,8 +80,8 @@ struct TrainStep::Sized {
   struct Places {
     size_t loss = 0;
     std::optional<size_t> learning_rate;
-    std::vector<std::optional<size_t>>
-        summaries;                  // nullopt: not fetched, because it reads only variables
+    // nullopt if the summary is not fetched, because it reads only variables.
+    std::vector<std::optional<size_t>> summaries;
     std::vector<size_t> host_call;  // its tensors, ordered by name
   };
   struct Fetches {

@@ -159,8 +159,8 @@ class Chunks {
   }
 
   std::string Inflated(std::string_view bytes) const {
-    std::string out(chunk_bytes_ + 4,
-                    '\0');  // plus a checksum, if that filter was applied before this one
+    // There is room for a checksum, if that filter was applied before this one.
+    std::string out(chunk_bytes_ + 4, '\0');
     uLongf size = out.size();
     const int result = ::uncompress(reinterpret_cast<Bytef*>(out.data()), &size,
                                     reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
