@@ -1,5 +1,5 @@
 #pragma once
-// XLA's CPU plugin, for the tests that run on it.
+// XLA's CPU plugin, for tests that run on it.
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 
 namespace tpuest {
 
-// Its path, found as the program finds it. Where there is none the test program ends, as one that
-// Meson counts as skipped: all of its cases need the plugin. Nothing is released then, so a case
-// asks before it makes a temporary folder.
+// The plugin's path, found as the program finds it. Without a plugin the test program exits with
+// Meson's code for skipped tests, because all of its cases need the plugin. The exit releases
+// nothing, so a case calls this before it makes a temporary folder.
 inline std::string CpuPlugin() {
   try {
     return FindPjrtPlugin("cpu-xla");

@@ -1,6 +1,6 @@
-// Bucket ids of the lines on stdin, each a text, another and an integer, with tabs between them:
-// the id of the first text and those of its crosses with the other text and with the integer, one
-// line each.
+// Prints bucket ids for the lines on stdin. A line has a text, another text and an integer,
+// separated by tabs. Prints the id of the first text, and those of its crosses with the other text
+// and with the integer, one per line.
 //
 //   hash_ids BUCKETS < LINES
 

@@ -1,6 +1,6 @@
-// Records per second of the input alone: TFRecords of 784-byte images are read, checked, parsed,
-// scaled to float and batched by 1024; a file that ends in .csv is read, parsed and batched so.
-// Prints one JSON line a case.
+// Measures records per second of only the input: TFRecords of 784-byte images are read, checked,
+// parsed, scaled to float and batched by 1024; a file that ends in .csv is read, parsed and batched
+// in the same way. Prints one JSON line per case.
 //
 //   input_bench FILE [THREADS]
 
@@ -62,7 +62,7 @@ double RecordsPerSecond(const data::InputFnOptions& options, int threads) {
   double best = 0;
   for (int run = 0; run < kRuns; ++run) {
     const double start = clock.Seconds();
-    // Opened each time: finding the records is part of the work.
+    // Opens the file each time, because finding the records is part of the work.
     const std::unique_ptr<BatchStream> stream = data::MakeInputFn(options, "bench")(context);
     int64_t records = 0;
     while (const std::optional<Batch> batch = stream->Next()) records += batch->examples;

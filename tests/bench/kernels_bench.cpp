@@ -1,5 +1,5 @@
-// Each kernel of the MNIST CNN's training step alone, on one thread and a block of 64 rows: the
-// fastest of several runs, in microseconds an example.
+// Measures each kernel of the MNIST CNN's training step by itself, on one thread with a block of 64
+// rows: the fastest of several runs, in microseconds per example.
 //   build/release/tests/bench/kernels_bench
 
 #include <fmt/format.h>
@@ -90,7 +90,7 @@ void BenchConv(const std::string& name, DType dtype, const ConvShape& shape, boo
          [&] { backward.Run(0, y.raw(), packed.raw(), x.raw(), scratch.raw()); });
 }
 
-// 256 numbers an example.
+// 256 numbers per example.
 void BenchUnary(DType dtype) {
   constexpr int64_t kNumbers = 256;
   const Tensor x = Numbers(dtype, {kRows, kNumbers});

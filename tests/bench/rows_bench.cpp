@@ -1,4 +1,4 @@
-// rows_bench: the rows of tables beside what the machine's memory gives. A line of JSON each:
+// Compares the speed of tables' rows with that of the machine's memory. Prints one JSON line each:
 //
 //   random rmw   128 bytes at a random place of 2 GiB read, changed and written, the places known
 //                ahead, on one thread
@@ -96,7 +96,7 @@ double TableRate(size_t n, RowLayout layout) {
       for (size_t i = 0; i < some.size(); ++i) table.Write(1, some[i], &slots[i * kWidth]);
     }
   };
-  pass();  // every row is written once before
+  pass();  // writes every row once before measuring
   return SecondsOf(pass);
 }
 

@@ -1,10 +1,11 @@
-// The bare loop over oneDNN's primitives of a network's training step, which P14 and P15 are
-// measured beside: forward and backward of every layer, no loss, update, input or copies, and what
-// a step allocates was allocated before. Each thread has its own share of the batch.
+// The bare loop over oneDNN's primitives of a network's training step, the baseline of P14 and P15:
+// forward and backward of every layer, without loss, update, input or copies. All memory of a step
+// is allocated before. Each thread has its own share of the batch.
 //   build/release/tests/bench/vision_loop ResNet50|MobileNetV2 SIDE BATCH float32|bfloat16
 //   [THREADS]
-// One line of JSON: images/s of the best step in the better of two layouts, of those that oneDNN
-// has more for than its reference, and where its time goes, in microseconds an image and thread.
+// Prints one line of JSON: images/s of the best step in the better of two layouts, ignoring layouts
+// for which oneDNN has only its reference, and the time per kind of layer, in microseconds per
+// image and thread.
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -35,12 +36,12 @@ double Seconds() {
 struct Setting {
   std::string network;
   int64_t side = 0;
-  int64_t batch = 0;  // of a thread
+  int64_t batch = 0;  // per thread
   memory::data_type type = memory::data_type::f32;
   memory::format_tag layout = memory::format_tag::nhwc;
 };
 
-// A layer's result, and its gradient once something backward has written it.
+// A layer's result, and its gradient once a backward op has written it.
 struct Value {
   memory data;
   memory grad;
@@ -68,14 +69,14 @@ class Loop {
     }
   }
 
-  // Whether oneDNN has no more than its reference for a layer in this layout: it takes minutes.
+  // Whether oneDNN has only its reference for a layer in this layout, which would take minutes.
   [[nodiscard]] bool falls_back() const { return falls_back_; }
 
   void Run() {
     for (Op& op : ops_) op.primitive.execute(stream_, op.args);
   }
 
-  // Microseconds an image, by kind.
+  // Microseconds per image, by kind.
   std::map<std::string, double> Profile() {
     std::map<std::string, double> times;
     for (Op& op : ops_) {
@@ -179,7 +180,7 @@ class Loop {
     return &values_.back();
   }
 
-  // Gradients take the memory of those that nothing reads any more.
+  // Gradients reuse the memory of gradients that are no longer read.
   memory Gradient(const memory::desc& desc) {
     for (auto at = free_.begin(); at != free_.end(); ++at) {
       if (at->get_desc() != desc) continue;
@@ -210,7 +211,7 @@ class Loop {
          {{DNNL_ARG_SRC_0, a}, {DNNL_ARG_SRC_1, b}, {DNNL_ARG_DST, to}});
   }
 
-  // Calls write(memory) to make a gradient of x, and adds it to what is there.
+  // Calls write(memory) to compute a gradient of x, and adds it to an existing one.
   void Give(Value* x, const std::function<void(const memory&)>& write) {
     const memory grad = Gradient(x->data.get_desc());
     write(grad);
@@ -307,14 +308,15 @@ class Loop {
     return y;
   }
 
-  // Both inputs have the result's gradient; the second one's is a view of it.
+  // Both inputs have the result's gradient; the second input's is a view of it.
   Value* Add(Value* a, Value* b) {
     Value* const y = New(a->data.get_desc());
     Sum(a->data, b->data, y->data);
     backward_.emplace_back([=, this] {
       a->grad = y->grad;
       a->has_grad = true;
-      // `a`'s backward reads it before anything adds to b's, and frees it: b needs its own.
+      // The backward of `a` reads it before any other op adds to the gradient of b, and frees it,
+      // so b needs its own copy.
       Give(b, [&](const memory& grad) {
         const dnnl::reorder::primitive_desc copy(engine_, y->grad.get_desc(), engine_,
                                                  grad.get_desc());
@@ -377,7 +379,7 @@ class Loop {
     return Pool(x, dnnl::algorithm::pooling_avg_exclude_padding, {SideOf(x), 1});
   }
 
-  // The last layer is a 1x1 convolution of one pixel, whose gradient nobody writes: it is there.
+  // The last layer is a 1x1 convolution of one pixel, whose gradient already exists.
   void Dense(Value* x) {
     Value* const y = Conv(x, 1000, {});
     y->grad = Filled(y->data.get_desc());

@@ -55,7 +55,7 @@ TEST_CASE(
 TEST_CASE("the mean is computed in float64, so small steps are not lost beside large weights") {
   const TemporaryFolder folder;
   std::vector<std::string> prefixes;
-  const float weight = 16777216;  // 2^24: its neighbours are 2 apart above, 1 below
+  const float weight = 16777216;  // 2^24: floats above it are 2 apart, floats below it 1
   for (int i = 0; i < 3; ++i) {
     prefixes.push_back(folder.File("m-" + std::to_string(i)));
     const float value = i == 0 ? weight : weight - 1;

@@ -1,4 +1,4 @@
-// Tests where runs begin to differ, and which keys can be the cause.
+// Tests which step is the first at which runs differ, and which keys can be the cause.
 
 #include "cli/run/record/compare.h"
 
@@ -17,7 +17,7 @@
 namespace tpuest::cli {
 namespace {
 
-// What the key's declaration says; "input_fns.<name>.cache" as the schema has it.
+// Returns what the key's declaration says; "input_fns.<name>.cache" as in the schema.
 bool ChangesBits(std::string_view path) {
   static const std::vector<config::SchemaKey> kKeys = config::Schema<Job>();
   const auto key = std::ranges::find(kKeys, path, &config::SchemaKey::path);
@@ -44,7 +44,7 @@ TEST_CASE("paths of outputs, periods of writing and threads change no bit") {
   CHECK(ChangesBits("tpuest.matmul_precision"));
 }
 
-// A run that trains on an input_fn and has these keys; values tell runs apart.
+// A run that trains on an input_fn and has these keys, whose values identify the run.
 ComparedRun RunOf(const std::string& train_input, const std::string& value) {
   ComparedRun run;
   run.train_input = train_input;

@@ -26,7 +26,7 @@ class ManualClock final : public Clock {
   double now = 0;
 };
 
-// What `body` writes to stderr.
+// Returns what `body` writes to stderr.
 template <class Body>
 std::string StderrOf(Body body) {
   const TemporaryFolder folder;
@@ -49,7 +49,7 @@ int Count(const std::string& text, const std::string& part) {
   return found;
 }
 
-// A report each `period` seconds for `seconds` of them, and a log line every `every` reports.
+// Reports every `period` seconds for `seconds` seconds, with a log line every `every` reports.
 std::string Watched(Toggle progress, double period, double seconds, int every) {
   return StderrOf([&] {
     Invocation invocation;
@@ -72,7 +72,7 @@ TEST_CASE("a status line is drawn at most ten times a second, also between log l
   const std::string busy = Watched(Toggle::kAlways, 0.001, 2, 2);
   CHECK(Count(busy, "step ") <= 20);
   CHECK(Count(busy, "line\n") == 1000);
-  // What stands before a line is another, or the wipe of the status line.
+  // A line follows another line, or the erasing of the status line.
   CHECK(Count(busy, "\x1b[Kline\n") + Count(busy, "\nline\n") == 1000);
 }
 

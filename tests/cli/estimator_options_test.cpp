@@ -24,7 +24,7 @@ train_spec: {input_fn: train, steps: 10}
 run_config: {model_dir: run}
 )";
 
-// Keys of `tpuest` that set nothing of the estimator, by who takes them.
+// Keys of `tpuest` that set no option of the estimator, by their reader.
 const std::set<std::string, std::less<>> kOfOthers = {
     // the command
     "resume", "preemption", "deadlines", "cluster",
@@ -58,7 +58,7 @@ Job JobWith(const std::string& override) {
   return ParseJobText(kPlainJob, "job.yaml", layers, sources).job;
 }
 
-// Each key of a section is set to another value than its default; `of` finds the section.
+// Sets each key of a section to another value than its default; `of` finds the section.
 template <class Of>
 void CheckSection(const std::string& path, const Of& of) {
   Job usual = JobWith("train_batch_size=8");

@@ -10,7 +10,7 @@
 namespace tpuest::cli {
 namespace {
 
-// All that a schema may stand for: itself, what it refers to, its alternatives.
+// All schemas that a schema stands for: itself, the one it refers to, its alternatives.
 std::vector<const Json*> FormsOf(const Json& root, const Json& schema) {
   if (schema.contains("$ref")) {
     const std::string name = schema["$ref"].get<std::string>().substr(sizeof "#/$defs/" - 1);
@@ -25,7 +25,8 @@ std::vector<const Json*> FormsOf(const Json& root, const Json& schema) {
   return forms;
 }
 
-// The schemas of a step below these: a key, "[]" of a list, "<name>" of a map.
+// The schemas one step below these: of a key, of the elements of a list ("[]"), of the values of a
+// map ("<name>").
 std::vector<const Json*> Below(const Json& root, const std::vector<const Json*>& schemas,
                                const std::string& step) {
   std::vector<const Json*> found;

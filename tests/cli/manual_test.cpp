@@ -1,4 +1,4 @@
-// The manual that is made from the declarations has every type and every key.
+// The generated manual has every type and every key.
 
 #include <doctest/doctest.h>
 
@@ -26,7 +26,7 @@ TEST_CASE("each type has a kind and a summary, and a name that is unique in its 
   CHECK(TypesOf(*FindKind("layers")).size() > 70);
 }
 
-// The catalogue's keys by the type that has them, "" for the job's.
+// The catalogue's keys with their type; the type is "" for the job's own keys.
 std::set<std::pair<std::string, std::string>> CatalogKeys() {
   std::set<std::pair<std::string, std::string>> keys;
   const auto add = [&](const std::string& type, const std::vector<config::SchemaKey>& of) {

@@ -1,4 +1,4 @@
-// Columns and models found in what TensorFlow left (tests/testdata/old_estimators).
+// Columns and models found in files that TensorFlow wrote (tests/testdata/old_estimators).
 
 #include <doctest/doctest.h>
 

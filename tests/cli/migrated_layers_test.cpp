@@ -1,5 +1,5 @@
-// Layers, losses and optimizers found in graphs that TensorFlow left
-// (tests/testdata/old_model_fns), and in graphs written here as its versions made them.
+// Layers, losses and optimizers found in graphs that TensorFlow wrote
+// (tests/testdata/old_model_fns), and in graphs written here as TensorFlow's versions write them.
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ struct OldModel {
   SeenGraph graph;
 };
 
-// A node of a GraphDef in text; numbers are float32 constants.
+// A node of a GraphDef as text; numbers are float32 constants.
 std::string Node(const std::string& name, const std::string& op,
                  const std::vector<std::string>& inputs = {}) {
   std::string text = fmt::format("node {{ name: \"{}\" op: \"{}\"", name, op);

@@ -1,4 +1,4 @@
-// Every key and flag that takes a path refuses one with a scheme, as gs://bucket/run.
+// Every key and flag that takes a path refuses one with a scheme, such as gs://bucket/run.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -27,12 +27,12 @@ using Kind = Type::Kind;
 constexpr const char* kRemote = "gs://bucket/run";
 constexpr std::string_view kRefusal = "expected a path of this machine, found 'gs://bucket/run'";
 
-// Names and help texts of paths have one of these words. A key that has one and takes no path is
-// listed below, so that a new key of a path cannot be forgotten.
+// The name or help text of a path contains one of these words. A key with such a word that takes no
+// path is listed below, so that a new key with a path cannot be forgotten.
 const std::regex kSpeaksOfPath(
     R"((^|_)(dir|path|file|files|folder)($|_)|\b(file|files|folder|folders|directory|paths?)\b)");
 
-// Keys that speak of a path and take none, "TYPE.KEY".
+// Keys whose texts mention a path and that take none, as "TYPE.KEY".
 const std::set<std::string, std::less<>> kNoPaths = {
     ".base",  // refused where the files are read (config/layers.cpp)
     "image_dataset_from_directory.labels",
@@ -41,11 +41,11 @@ const std::set<std::string, std::less<>> kNoPaths = {
     "BestExporter.name",
     "FinalExporter.name"};
 
-// Flags of the same kind: "COMMAND --FLAG".
+// Flags of the same kind, as "COMMAND --FLAG".
 const std::set<std::string, std::less<>> kNoPathFlags = {"convert --count", "convert --size",
                                                          "convert --compression", "inspect --head"};
 
-// A value of the type with the path in it, as YAML; empty if the type takes no text.
+// A value of the type that contains the path, as YAML; empty if the type takes no text.
 std::string Spelled(const Type& type) {
   switch (type.kind) {
     case Kind::kString:
@@ -71,7 +71,7 @@ std::string Spelled(const Type& type) {
   }
 }
 
-// Whether a section whose member has the path is refused because of it.
+// Whether a section is refused because its member has the path.
 bool Refuses(const Type& section, std::string_view key, const std::string& spelled) {
   std::string text = fmt::format("{}: {}\n", key, spelled);
   if (!section.name.empty()) text += fmt::format("{}: {}\n", section.type_key, section.name);
@@ -87,7 +87,7 @@ bool Refuses(const Type& section, std::string_view key, const std::string& spell
   });
 }
 
-// Calls `body` for each type of section below a type, once.
+// Calls `body` once for each type of section below a type.
 template <class F>
 void ForEachSection(const Type& type, std::set<const Type*>& seen, const F& body) {
   if (!seen.insert(&type).second) return;

@@ -1,4 +1,4 @@
-// What a plan says: texts, tables, and the cost of models counted by hand.
+// The contents of a plan: texts, tables, and the cost of models counted by hand.
 
 #include <doctest/doctest.h>
 
@@ -85,7 +85,7 @@ TEST_CASE("a layer counts trained parameters, and the model the bytes of all var
   const int64_t trained = 784 * 128 + 3 * 128;
   CHECK(cost.parameters == trained);
   CHECK(cost.parameter_bytes == 4 * trained);
-  // Two slots of each; two averages, the last layer, two powers of beta; the step is an int64.
+  // Two slots per variable; two averages, the last layer, two powers of beta; the step is an int64.
   CHECK(cost.bytes == 4 * (3 * trained + 2 * 128 + 128 * 10 + 10 + 2) + 8);
   // In the backward pass the first product has a gradient for its kernel, but not for the images.
   const int64_t product = 2 * 32 * 784 * 128;

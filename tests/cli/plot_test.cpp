@@ -1,4 +1,4 @@
-// Axes and drawings of curves.
+// Axes and curves of plots.
 
 #include <doctest/doctest.h>
 

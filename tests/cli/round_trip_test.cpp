@@ -1,4 +1,4 @@
-// The graphs of the jobs in configs/, as GraphDefs and back.
+// The graphs of the jobs in configs/, written as GraphDefs and read back.
 
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@
 namespace tpuest::cli {
 namespace {
 
-// What a job's train, eval and predict graphs are built for.
+// The arguments for which a job's train, eval and predict graphs are built.
 struct BuiltFor {
   Mode mode;
   std::string input_fn;
@@ -32,7 +32,7 @@ std::vector<BuiltFor> ModesOf(const Job& job) {
   return modes;
 }
 
-// What the input gives; a table says it only when it is opened.
+// The input's columns; those of a table are known only when it is opened.
 StreamSpec SpecOf(const Job& job, const BuiltFor& built_for) {
   const std::string& name = built_for.input_fn;
   const data::InputFnOptions& options = job.input_fns.at(name);
@@ -63,7 +63,7 @@ std::map<std::string, std::string> VariablesOf(const Graph& graph) {
   return variables;
 }
 
-// Ops of tpuest's own, which are read from no file, stand in some graphs for training.
+// Some training graphs contain tpuest's own ops, which no file may contain.
 bool HasOwnOps(const Graph& graph) {
   return std::any_of(graph.nodes().begin(), graph.nodes().end(),
                      [](const auto& node) { return node->type().starts_with('_'); });

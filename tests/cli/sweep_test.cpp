@@ -1,4 +1,4 @@
-// The trials of a sweep, its tasks in an array, and what is read of runs.
+// The trials of a sweep, its tasks in an array, and the values read from runs.
 
 #include <doctest/doctest.h>
 

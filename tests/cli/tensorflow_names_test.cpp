@@ -1,4 +1,4 @@
-// Each of TensorFlow's names that a job lacks is answered at its place.
+// Each TensorFlow name that a job lacks is answered at its place.
 
 #include "cli/job/tensorflow_names.h"
 
@@ -25,7 +25,7 @@ constexpr std::string_view kSmallJob =
     "train_spec: {input_fn: train, max_steps: 1}\n"
     "eval_spec: {only: {input_fn: train}}\n";
 
-// Where a section of a type stands in the job, by the end of the type's name.
+// The path of a section of a type in the job, by the end of the type's name.
 const std::map<std::string, std::string, std::less<>> kPlacesOfTypes = {
     {"Classifier", "model={}"},
     {"Regressor", "model={}"},
@@ -52,7 +52,7 @@ const std::map<std::string, std::string, std::less<>> kPlacesOfTypes = {
     {"Feature", "input_fns.train.parse_example={{x: {}}}"},
 };
 
-// The override that writes the key into a section: a key path, or the name of a type.
+// The override that writes the key into a section, given as a key path or as the name of a type.
 std::string OverrideOf(const std::string& section, std::string_view key) {
   if (section == "eval_spec") return fmt::format("eval_spec={{input_fn: train, {}: 1}}", key);
   for (const auto& [ending, place] : kPlacesOfTypes) {
@@ -73,7 +73,7 @@ struct Answer {
   std::vector<std::string> notes;
 };
 
-// `line` is one more line of the job.
+// `line` is an additional line of the job.
 Answer AnswerTo(const std::string& override, const std::string& line = "") {
   config::Sources sources;
   config::Layers layers;
@@ -103,11 +103,11 @@ TEST_CASE("each argument of TensorFlow that is not a key is answered") {
     for (const std::string& section : Split(other.sections, ' ')) {
       const std::string override = OverrideOf(section, other.key);
       CAPTURE(override);
-      // An override may name a key by its end: model_dir.
+      // An override may name a key by only its end: model_dir.
       const Answer answer =
           section.empty() ? AnswerTo("", std::string(other.key) + ": 1\n") : AnswerTo(override);
-      // A section that has only this key may lack others: then the note is not told, but neither is
-      // the key unknown.
+      // A section with only this key may lack required keys; then the note is not shown, but the
+      // key is not reported as unknown either.
       CHECK(Holds(answer.hints, other.answer) == !other.is_accepted);
       const std::string unknown = fmt::format("unknown key '{}'", other.key);
       CHECK(Holds(answer.messages, unknown) == !other.is_accepted);

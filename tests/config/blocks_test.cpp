@@ -31,7 +31,7 @@ std::optional<ModelFile> Find(std::string_view type) {
   return ModelFile{.file = "net.yaml", .text = kNet};
 }
 
-// The written out model: a line a layer and a key; or the faults, a line each.
+// The expanded model, one line per layer and key; or the faults, one per line.
 std::string Written(const std::string& model) {
   Sources sources;
   Faults faults;

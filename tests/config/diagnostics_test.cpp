@@ -73,7 +73,7 @@ TEST_CASE("faults that name a key are reported at its place, in the job's order,
   CHECK(placed.faults()[0].place.column == 8);
   CHECK(placed.faults()[1].place.line == 3);
   CHECK(placed.faults()[2].place.file == "data.csv");
-  // Of anything but a job they stay as they were thrown: the first says what the others are of.
+  // Faults of other kinds stay as they were thrown: the first one introduces the rest.
   const Error other = Placed(Error(Code::kResource, faults), sources);
   REQUIRE(other.faults().size() == 4);
   CHECK(other.faults()[0].message == "second");

@@ -7,7 +7,7 @@
 namespace tpuest::config {
 namespace {
 
-// A folder with files; jobs of it are loaded by name.
+// A folder with files, whose jobs are loaded by name.
 class Files {
  public:
   void Add(const std::string& name, const std::string& text) const {
@@ -15,13 +15,13 @@ class Files {
   }
   [[nodiscard]] std::string Path(const std::string& name) const { return folder_.File(name); }
 
-  // What `name` reads as, with set_files of the folder.
+  // Reads the job `name` with the folder's set_files.
   [[nodiscard]] Loaded<Sample> Load(const std::string& name, Layers layers = {}) const {
     for (std::string& file : layers.set_files) file = folder_.File(file);
     Sources sources;
     return LoadJob<Sample>(folder_.File(name), layers, sources);
   }
-  // The faults, as the user sees them, without the folder.
+  // The faults as the user sees them, without the folder's path.
   [[nodiscard]] std::string Refused(const std::string& name, Layers layers = {}) const {
     for (std::string& file : layers.set_files) file = folder_.File(file);
     Sources sources;

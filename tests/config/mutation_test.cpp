@@ -29,7 +29,7 @@ constexpr std::string_view kDamagedJob =
     "extra: |\n"
     "  text\n";
 
-// Characters that mean something to YAML or to the reader, and some that do not.
+// Characters with a meaning to YAML or to the reader, and some without.
 constexpr std::string_view kAlphabet =
     "\t\n\r !\"#$%&'()*+,-./0159:;<=>?@[]^_`abefinstuxy{|}~\x01\x7F\x80\xC3\xA9\xFF";
 
@@ -60,7 +60,7 @@ std::string Mutated(std::mt19937& random) {
   return text;
 }
 
-// Faults must have a message, and a place inside the text if they have one.
+// Every fault must have a message, and its place, if any, must lie inside the text.
 void CheckFaults(const Outcome& outcome, const std::string& text) {
   const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n') +
                                       std::count(text.begin(), text.end(), '\r')) +

@@ -112,7 +112,7 @@ TEST_CASE("a suffix of a key whose value is a parameter names the parameter") {
   CHECK(std::get<Sgd>(*outcome.job.optimizer).rate == 0.25);
   CHECK(outcome.job.params.at("lr").text == "0.25");
   CHECK(outcome.overrides.at(0).path == "params.lr");
-  // The whole path is the key itself.
+  // Here the whole path is the name of a key.
   const Outcome whole = ReadSample(job, {{"optimizer.rate=0.25"}});
   CHECK(std::get<Sgd>(*whole.job.optimizer).rate == 0.25);
   CHECK(whole.job.params.at("lr").text == "0.05");

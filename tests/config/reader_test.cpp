@@ -175,7 +175,7 @@ TEST_CASE("lists and sections") {
   CHECK(FaultOf("run: null") == "run: expected a section of keys, found null\n");
   CHECK(FaultOf("params: [1]") ==
         "params: expected a section of keys, found a list (write {} for an empty section)\n");
-  // All keys of a section commented out.
+  // All keys of the section are commented out.
   CHECK(JobOf("run:\nparams:").run == Run{});
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("variables are substituted when a value is read") {
   CHECK(job.run.model_dir == "/data/run_4/${name}");
   CHECK(job.run.save_every == Period{7, Period::Unit::kEpochs});
   CHECK(job.rates == std::vector<double>{3, 4, 5, 7});
-  // The name of the file, where the job has no name.
+  // The name of the file replaces a missing name of the job.
   CHECK(JobOf("run: {model_dir: \"runs/${name}\"}").run.model_dir == "runs/job");
   CHECK_FALSE(JobOf("run: {model_dir: \"${NOPE:-null}\"}").run.model_dir.has_value());
 }

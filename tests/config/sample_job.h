@@ -206,7 +206,7 @@ inline Outcome ReadSample(std::string_view text, const std::vector<Override>& ov
   return outcome;
 }
 
-// Each fault as "line:column message", one a line.
+// The faults as "line:column message", one per line.
 inline std::string FaultLines(const Outcome& outcome) {
   std::string text;
   for (const Fault& fault : outcome.faults) {

@@ -11,7 +11,7 @@
 namespace tpuest::config {
 namespace {
 
-// Writes what was read and reads that again.
+// Writes the value that was read, and reads the result.
 Outcome Again(const Outcome& outcome) {
   return ReadSample(WriteResolved(outcome.job, outcome.tree), {}, "/elsewhere/resolved.yaml");
 }

@@ -124,7 +124,7 @@ TEST_CASE("a surrogate pair of JSON in double quotes is one character") {
   CHECK(name(R"("\uD83D\uDE00\ud800\udc00\udbff\udfff")") == "\U0001f600\U00010000\U0010ffff");
   CHECK(name(R"("\u00e9\ue03d\ue600")") == "\u00e9\ue03d\ue600");
   CHECK(name("&n \"a\n  \\ud83d\\ude00\"") == "a \U0001f600");
-  // Elsewhere a backslash is a backslash.
+  // In other strings a backslash has no special meaning.
   CHECK(name(R"("\\ud83d\\ude00 \ud83d\ude00")") == R"(\ud83d\ude00 )"
                                                     "\U0001f600");
   CHECK(name(R"('\ud83d\ude00')") == R"(\ud83d\ude00)");

@@ -12,7 +12,7 @@ const Parameters kParameters = {{"filters", {int64_t{64}}},
                                 {"first", {true}},
                                 {"stages", {Literals{{int64_t{3}}, {int64_t{4}}, {int64_t{6}}}}}};
 
-// The value as text, or what is wrong, with the bytes that it is about.
+// The value as text, or the fault with the bytes that it refers to.
 std::string Answer(std::string_view formula) {
   try {
     return TextOf(Evaluate(formula, kParameters));
@@ -58,7 +58,7 @@ TEST_CASE("a part is evaluated only if Python evaluates it") {
 }
 
 TEST_CASE("make_divisible gives the channels of MobileNet") {
-  // Of alpha 0.35: 11.2 -> 16, as 8 would be below 90 %; 5.6 -> 8, 33.6 -> 32, 56 -> 56.
+  // With alpha 0.35: 11.2 -> 16, because 8 would be below 90 %; 5.6 -> 8, 33.6 -> 32, 56 -> 56.
   CHECK(Answer("make_divisible(32 * alpha)") == "16");
   CHECK(Answer("make_divisible(16 * alpha)") == "8");
   CHECK(Answer("make_divisible(96 * alpha)") == "32");

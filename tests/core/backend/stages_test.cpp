@@ -1,4 +1,4 @@
-// What runs once runs in stages, which the step threads share.
+// Programs that run once run in stages, which the step threads share.
 
 #include "core/backend/stages.h"
 
@@ -14,7 +14,7 @@
 namespace tpuest {
 namespace {
 
-constexpr int64_t kMany = 20000;  // elements that are worth a thread
+constexpr int64_t kMany = 20000;  // enough elements for another thread
 
 Tensor Filled(int64_t n, float value) {
   Tensor tensor(DType::kFloat, {n});
@@ -94,7 +94,7 @@ TEST_CASE(
     const Value scaled = graph.Add("Mul", {x, graph.Scalar(static_cast<float>(i + 2))});
     sums.push_back(graph.Add("Sum", {scaled}));
   }
-  // A strand that is large alone.
+  // A task that is large by itself.
   Value large = x;
   for (int i = 0; i < 5; ++i) large = graph.Add("Mul", {large, x});
   sums.push_back(graph.Add("Sum", {large}));

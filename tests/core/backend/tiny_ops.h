@@ -1,5 +1,5 @@
 #pragma once
-// Defines a handful of ops under TensorFlow's names, so that the engine is tested without core/ops.
+// Defines a few ops under TensorFlow's names, so that tests of the engine do not need core/ops.
 
 #include "core/backend/plan.h"
 #include "core/graph/gradient.h"
@@ -68,7 +68,7 @@ inline void PlanOnes(PlanContext& c) {
   c.Run([=](const Task& task) { std::fill_n(task.At<float>(y), n, 1.0F); });
 }
 
-// Stands in for a random tensor: an element is its index in the global batch.
+// Replaces a random tensor: an element is its index in the global batch.
 inline Rows GlobalIndexRows(RowContext& c) { return c.IsCut(0) ? Rows::kEach : Rows::kWhole; }
 inline void PlanGlobalIndex(PlanContext& c) {
   const int64_t n = c.OutputShape(0).elements();
@@ -81,7 +81,8 @@ inline void PlanGlobalIndex(PlanContext& c) {
   });
 }
 
-// A row takes many operations; an element is the number of rows that were computed with it.
+// A row takes many operations; an element is the number of rows that were computed together with
+// it.
 inline int64_t HeavyFlops(const Node& node) { return node.output_shape(0).dim(0) << 27; }
 inline void PlanHeavy(PlanContext& c) {
   const int64_t n = c.OutputShape(0).elements();
@@ -100,7 +101,7 @@ inline void PlanAssignAdd(PlanContext& c) {
   });
 }
 
-// Multiplies x by a number derived from a weight, its double: tests PlanContext::Derived.
+// Multiplies x by twice a weight, a derived value: tests PlanContext::Derived.
 inline void PlanScaleByDouble(PlanContext& c) {
   const Buffer doubled = c.Derived(1, "doubled", sizeof(float), [](Buffer in, Buffer out) {
     return [in, out](const Task& task) { *task.At<float>(out) = 2 * *task.At<float>(in); };
@@ -148,8 +149,8 @@ inline OpFamily Ops() {
        .cpu = PlanAlias,
        .rows = FirstInputRows,
        .alias = true},
-      {.name =
-           "View",  // no op of TensorFlow's: what the engine does with it follows from its record
+      // Not an op of TensorFlow; the engine follows its record.
+      {.name = "View",
        .signature = "x: T -> y: T; T: type",
        .shape = SameShape,
        .cpu = PlanAlias,

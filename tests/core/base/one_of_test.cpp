@@ -17,7 +17,7 @@ struct Named {
 struct Tree;
 using ShapeTypes = std::variant<int, Named, Tree>;
 using Shape = OneOf<ShapeTypes>;
-// A value may hold others of its kind.
+// A value may contain others of its type.
 struct Tree {
   std::vector<Shape> below;
 };
@@ -61,7 +61,7 @@ TEST_CASE("a OneOf is copied, moved and assigned as its value is, to itself as w
   CHECK(TextOf(number) == "8");
   number = Named{"of an alternative"};
   CHECK(TextOf(number) == "of an alternative");
-  // From inside of itself: what is assigned is copied before the old value ends.
+  // Assigns a part of the value to the value: it is copied before the old value is destroyed.
   Shape tree = Tree{{Shape(1), Shape(Named{"leaf"})}};
   tree = std::get<Tree>(tree).below[1];
   CHECK(TextOf(tree) == "leaf");

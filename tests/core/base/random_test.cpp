@@ -10,7 +10,7 @@ TEST_CASE("Philox4x32-10 gives the published vectors") {
   // Random123's known-answer test for key 0, counter 0.
   CHECK(Philox({0, 0}, 0, 0) ==
         std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-  // All ones: key word pair from the name alone, since seed 0 adds nothing.
+  // All ones: the pair of key words comes only from the name, because seed 0 adds nothing.
   CHECK(Philox({0, ~uint64_t{0}}, ~uint64_t{0}, ~uint64_t{0}) ==
         std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
 }

@@ -68,7 +68,7 @@ class RangeStream final : public BatchStream {
   std::vector<std::string> files_;
 };
 
-// A trainable variable that starts at zero, or at drawn numbers.
+// A trainable variable that starts at zero or at random numbers.
 Variable* AddZeros(Graph& graph, const std::string& name, const Shape& shape) {
   return graph.AddVariable(name, DType::kFloat, shape,
                            ops::Zeros(graph, DType::kFloat, shape, name + "/zeros"));
@@ -107,7 +107,7 @@ Node* TrainNode(Graph& graph, Value loss, const std::vector<Variable*>& variable
   return ops::NoOp(graph, updates, "train");
 }
 
-// A mean over examples: sum of weight * value over the sum of weights.
+// A mean over examples: the sum of weight * value divided by the sum of weights.
 MetricOps MeanMetric(Graph& graph, const std::string& name, Value value, Value weight) {
   const auto local = [&](const std::string& part) {
     return graph.AddVariable(name + "/" + part, DType::kFloat, {}, graph.Scalar<float>(0.0F),
@@ -137,7 +137,7 @@ EvalMetrics Metrics(Value x, Value squared, Value weight) {
   return metrics;
 }
 
-// The sum of weighted errors over the sum of weights, of all replicas.
+// The sum of weighted errors divided by the sum of weights, over all replicas.
 Value WeightedLoss(Value squared, Value weight, int replicas) {
   Value sum = ops::Sum(ops::Mul(squared, ops::ExpandDims(weight, 1)));
   Value count = ops::Sum(weight);

@@ -15,7 +15,7 @@
 
 namespace tpuest {
 
-// A clock that goes on by `tick` seconds at each look.
+// A clock that advances by `tick` seconds each time it is read.
 class TickingClock final : public Clock {
  public:
   [[nodiscard]] double WallSeconds() const override { return kStart + (now_ += tick); }
@@ -23,11 +23,11 @@ class TickingClock final : public Clock {
   double tick = 0.001;
 
  private:
-  static constexpr double kStart = 4e9;  // later than any file of a test is written
+  static constexpr double kStart = 4e9;  // later than the time of any file that a test writes
   mutable double now_ = 0;
 };
 
-// The surroundings of an Estimator; its log is kept.
+// The surroundings of an Estimator; keeps its log.
 struct Home {
   OpRegistry registry{ops::AllOps()};
   std::unique_ptr<Backend> backend = MakeCpuBackend();
@@ -55,8 +55,8 @@ struct Home {
   }
 };
 
-// Gives examples x = 0, 1, ..., count - 1 with y = 2x + 1, each feature of shape [1], scaled by
-// 1/count; the feature "i" carries the index. They come in order, `repeat` times (-1: for ever).
+// Gives examples x = 0, 1, ..., count - 1 with y = 2x + 1, each feature of shape [1] and scaled by
+// 1/count; the feature "i" is the index. Examples come in order, `repeat` times (-1: for ever).
 struct RangeOptions {
   int64_t count = 12;
   int64_t repeat = -1;
@@ -76,14 +76,14 @@ struct LinearOptions {
 };
 [[nodiscard]] ModelFn LinearModel(const LinearOptions& options = {});
 
-// Options with use_tpu and num_shards = shards; without use_tpu where shards is 0.
+// Options with use_tpu and num_shards = shards; without use_tpu if shards is 0.
 [[nodiscard]] EstimatorOptions Options(const std::string& model_dir, int shards = 0,
                                        int64_t batch = 4);
 
 // The bytes of a checkpoint's data and index.
 [[nodiscard]] std::string CheckpointBytes(const std::string& prefix);
 
-// Calls what it was given after each loop.
+// Calls a function after each loop.
 class AfterEachLoop final : public SessionRunHook {
  public:
   using Fn = std::function<void(RunContext&, const RunValues&)>;

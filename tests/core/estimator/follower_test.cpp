@@ -15,7 +15,7 @@
 namespace tpuest {
 namespace {
 
-// Stands still but for what sleeps and evaluations take.
+// Advances only in sleeps and evaluations.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] double WallSeconds() const override { return now; }
@@ -23,16 +23,16 @@ class ManualClock final : public Clock {
   double now = 0;
 };
 
-// A follower of a run that happens as the test says, on a clock of its own.
+// A follower of a simulated run, with its own clock.
 struct Followed {
   std::vector<EvalTask> tasks = {{.label = "eval"}};
   std::optional<int64_t> max_steps;
   double deadline_secs = 600;
-  std::map<double, int64_t> saves;  // steps, by the second from which they are there
+  std::map<double, int64_t> saves;  // steps, by the second in which they are saved
   std::map<double, TrainerState> states = {{0, TrainerState::kTraining}};
   std::map<double, StopSignal::Kind> signals;
-  std::map<double, bool> damage = {{0, false}};  // whether what was saved cannot be read
-  bool fits = true;                              // the job and what was saved
+  std::map<double, bool> damage = {{0, false}};  // whether the saved checkpoint is unreadable
+  bool fits = true;                              // the job matches the checkpoint
   double evaluation_secs = 1;
 
   TemporaryFolder folder;
@@ -40,7 +40,7 @@ struct Followed {
   Log log;
   StopSignal stop;
   std::vector<std::string> lines;
-  std::vector<std::pair<double, int64_t>> evaluated;  // when it began, and the step
+  std::vector<std::pair<double, int64_t>> evaluated;  // its start and its step
 
   std::string Run() {
     log.AddSink([this](LogLevel /*level*/, std::string_view line) { lines.emplace_back(line); });

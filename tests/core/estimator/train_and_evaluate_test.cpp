@@ -38,7 +38,7 @@ ExporterTask Exporting(const std::string& name, Options options = {}) {
   return task;
 }
 
-// The steps that metrics.jsonl has an evaluation of.
+// The steps for which metrics.jsonl has an evaluation.
 std::vector<int64_t> EvaluatedSteps(const std::string& model_dir, int64_t up_to) {
   std::vector<int64_t> steps;
   for (int64_t step = 0; step <= up_to; ++step) {
@@ -47,7 +47,7 @@ std::vector<int64_t> EvaluatedSteps(const std::string& model_dir, int64_t up_to)
   return steps;
 }
 
-// The steps of the exports that an exporter has kept, oldest first.
+// The steps of the exports that an exporter keeps, oldest first.
 std::vector<int64_t> ExportedSteps(const std::string& model_dir, const std::string& name) {
   std::vector<int64_t> steps;
   const std::string folder = JoinPath(JoinPath(model_dir, "export"), name);
@@ -61,7 +61,7 @@ std::vector<int64_t> ExportedSteps(const std::string& model_dir, const std::stri
 
 using Steps = std::vector<int64_t>;
 
-// TrainAndEvaluate of the line, saving every `save` steps.
+// TrainAndEvaluate of the linear model, saving every `save` steps.
 struct CycleRun {
   TemporaryFolder folder;
   Home home;
@@ -92,7 +92,7 @@ class KillAt final : public SessionRunHook {
   int64_t step_;
 };
 
-// Fails as if the run were killed between a checkpoint and what follows from it.
+// Fails as if the run were killed between a checkpoint and the work that follows it.
 class KillAfterSave final : public CheckpointSaverListener {
  public:
   explicit KillAfterSave(int64_t step) : step_(step) {}
@@ -143,7 +143,7 @@ TEST_CASE("throttle_secs skips checkpoints between the first evaluation and the 
 TEST_CASE("throttle_secs counts from where the last evaluation began") {
   CycleRun run(10);
   double& tick = run.home.clock.tick;
-  // From step 25 on each look at the clock takes ten minutes.
+  // From step 25 on each read of the clock takes ten minutes.
   AfterEachLoop slow([&](RunContext& /*context*/, const RunValues& values) {
     tick = values.global_step < 25 ? 0.001 : 600;
   });
@@ -196,7 +196,7 @@ TEST_CASE("an evaluation from memory equals that of the checkpoint, bit for bit"
     EstimatorOptions options = Options(folder.path(), shards);
     options.run_config.save_checkpoints_steps = 5;
     Estimator estimator(LinearModel(), options, home.get());
-    // Programs and metrics are used over and over.
+    // Programs and metrics are reused.
     const TrainAndEvaluateResult result =
         estimator.TrainAndEvaluate(RangeInput({}), {.max_steps = 12}, {}, {Task()});
     const EvaluateResult from_memory = result.evaluations.at("eval");
@@ -278,7 +278,7 @@ TEST_CASE("a stop request does not wait for an evaluation, which is repeated lat
   });
   const TrainAndEvaluateResult stopped = run.To(42, {Task()}, {&preempt});
   CHECK(stopped.train.exit_code == 75);
-  CHECK(run.Evaluated() == Steps{10});  // 18 is no step at which the run would have saved
+  CHECK(run.Evaluated() == Steps{10});  // the run would not save at step 18
   Home fresh;
   Estimator estimator(LinearModel(), run.options, fresh.get());
   (void)estimator.TrainAndEvaluate(RangeInput({}), {.max_steps = 42}, {}, {Task()});

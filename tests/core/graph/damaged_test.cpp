@@ -1,4 +1,4 @@
-// Cut and flipped SavedModels give one clear error, or what can still be read.
+// A cut or changed SavedModel gives one clear error, or the parts that can still be read.
 
 #include <filesystem>
 
@@ -9,7 +9,7 @@
 namespace tpuest {
 namespace {
 
-// One batch for whatever the inputs of a signature are.
+// A batch of one for any input of a signature.
 Tensor AnyInput(const SignatureTensor& tensor) {
   std::vector<int64_t> dims = tensor.shape.dims();
   for (int64_t& dim : dims) dim = dim < 0 ? 2 : dim;
@@ -44,7 +44,7 @@ void UseAll(const std::string& folder) {
   }
 }
 
-// What is wrong with how it ends, or "".
+// What is wrong with the outcome, or "".
 std::string Complaint(const std::string& folder) {
   try {
     UseAll(folder);
@@ -53,14 +53,14 @@ std::string Complaint(const std::string& folder) {
                       error.code() == Code::kUsage;
     return user && !error.message().empty() ? "" : "an error of another code: " + error.message();
   } catch (const std::bad_alloc&) {
-    return "";  // told as such by the command line
+    return "";  // the command line reports it
   } catch (const std::exception& error) {
     return std::string("an exception: ") + error.what();
   }
   return "";
 }
 
-// `damage` gives the bytes of the file in its place.
+// `damage` returns the bytes that replace the file's.
 void CheckFile(const std::string& kind, const std::string& file,
                const std::vector<std::string>& damaged) {
   const TemporaryFolder folder;

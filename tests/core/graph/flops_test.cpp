@@ -23,7 +23,7 @@ class FlopsGraph {
   Value Input(const Shape& shape, DType dtype = DType::kFloat) {
     return graph_.Placeholder(dtype, shape, "x");
   }
-  // Of all nodes of a type together.
+  // The total of all nodes of a type.
   int64_t Of(std::string_view type) const {
     int64_t flops = 0;
     for (const auto& node : graph_.nodes()) {

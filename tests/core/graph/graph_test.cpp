@@ -1,4 +1,4 @@
-// Names, shapes, faults, gradients, the cut and GraphDef of small graphs.
+// Names, shapes, faults, gradients, cuts and GraphDefs of small graphs.
 
 #include "core/graph/graph.h"
 
@@ -133,7 +133,7 @@ TEST_CASE("dropped results are computed again after the gradient that needs them
   CHECK(behind.type() == "Identity");
   CHECK(behind.input(0) == kept);
   REQUIRE(behind.control_inputs().size() == 1);
-  // The product's dy, and nothing else of the backward pass reads what the forward pass left.
+  // Only the product's dy reads a result of the forward pass.
   for (const auto& node : graph.nodes()) {
     if (node->id() <= y.node->id() || node->type() == "Shape") continue;
     for (const Value& input : node->inputs()) {

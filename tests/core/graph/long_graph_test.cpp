@@ -1,5 +1,5 @@
-// Graphs of very many nodes, as a file may hold them: what is done with each takes as long as it
-// would in a short one. The sizes here take seconds where the time grows as their square.
+// Graphs with very many nodes, as a file may have: the time per node is the same as in a short
+// graph. At these sizes a quadratic algorithm takes seconds.
 
 #include <doctest/doctest.h>
 
@@ -80,7 +80,7 @@ TEST_CASE(
   Value shape = graph.Add("Shape", {x});
   for (int i = 0; i < 3; ++i) shape = graph.Add("Pack", {part(shape, 0), part(shape, 1)});
   CHECK(graph.Add("Reshape", {x, shape}).shape() == Shape({kUnknownDim, 4}));
-  // Each further one doubles what there is to look at; 60 of them would take for ever.
+  // Each further node doubles the nodes to visit; 60 of them would take for ever.
   for (int i = 0; i < 60; ++i) shape = graph.Add("Pack", {part(shape, 0), part(shape, 1)});
   CHECK(graph.Add("Reshape", {x, shape}).shape().rank() <= 2);
   Value joined = graph.Add("Shape", {x});

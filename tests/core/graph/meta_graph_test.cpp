@@ -1,4 +1,4 @@
-// What goes into a SavedModel's meta graphs: signatures, saver, collections, the call of a TPU.
+// The contents of a SavedModel's meta graphs: signatures, saver, collections, the call of a TPU.
 
 #include "core/graph/write/meta_graph.h"
 
@@ -252,7 +252,7 @@ TEST_CASE("host ops before the device stay before the call") {
   CHECK(Inputs(Find(meta.graph_def().node(), "bucket")) == Strings{"words"});
 }
 
-// "cat" and "fox" by the sign of x, looked up behind the device.
+// "cat" and "fox" by the sign of x, looked up after the device program.
 struct Named {
   Graph graph{AllOps()};
   Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, 2}, "x");
@@ -262,7 +262,7 @@ struct Named {
     const Value ids = ops::ArgMax(ops::Neg(x), -1, DType::kInt64, "ids");
     const AfterScope after(graph);
     names = ops::LookupVocabulary(ops::WordTable(graph, {"cat", "fox"}, "words"), ids);
-    // Of no signature's: left out around a call.
+    // Not part of any signature, so it is left out around a call.
     (void)ops::LookupVocabulary(ops::WordTable(graph, {"ape", "elk"}, "others"), ids);
   }
 
@@ -339,7 +339,7 @@ TEST_CASE(
   ops::Identity(rows.sums, "sums");
   const pb::MetaGraphDef meta = Written({.graph = graph, .tags = {"train"}});
   const auto& nodes = meta.graph_def().node();
-  // TensorFlow takes no "_Gather..."
+  // TensorFlow does not accept "_Gather..."
   for (const std::string name : {"values", "indices"}) {
     const bool is_values = name == "values";
     const pb::NodeDef& gather =

@@ -26,7 +26,7 @@ void CheckNear(const std::string& what, const Tensor& found, const Tensor& expec
   }
 }
 
-// Runs a signature (or, for a bare graph, tensors by name) as expected.json has it.
+// Runs a signature (or, for a bare graph, tensors by name) and compares with expected.json.
 void CheckCase(const std::string& kind, const json& row) {
   const std::string signature = row.at("signature");
   INFO(kind, " ", signature);
@@ -96,7 +96,7 @@ TEST_CASE("only nodes that the outputs need are added, and variables keep their 
       CHECK(node->type() != "NoOp");
       CHECK(node->type() != "RestoreV2");
     }
-    // A second time: the variables are those of the first, other nodes get free names.
+    // A second import uses the variables of the first; other nodes get new names.
     const size_t variables = graph.variables().size();
     const auto again = model.Import(meta, "serving_default", {{"x", x}}, graph);
     CHECK(graph.variables().size() == variables);

@@ -1,6 +1,5 @@
 #pragma once
-// Reads the SavedModels that TensorFlow wrote (tests/testdata/saved_models), and runs what was
-// read.
+// Reads and runs the SavedModels that TensorFlow wrote (tests/testdata/saved_models).
 
 #include <doctest/doctest.h>
 
@@ -36,7 +35,7 @@ inline Tensor TensorFromJson(const nlohmann::json& json) {
   return Tensor::Strings(shape, strings);
 }
 
-// A graph with placeholders for some inputs, what was imported into it, and its variables.
+// A graph with placeholders for some inputs, an imported part, and its variables.
 class ImportedModel {
  public:
   ImportedModel() : registry_(ops::AllOps()), graph_(registry_), backend_(MakeCpuBackend()) {}

@@ -28,7 +28,7 @@
 namespace tpuest::hosts {
 namespace {
 
-// Limits that a busy machine does not come to, but where one is to be reached.
+// Limits that a busy machine does not reach, except for the limit under test.
 GroupSettings SettingsFor(const TemporaryFolder& folder, int rank, int size) {
   return {.links = {.rank = rank,
                     .size = size,
@@ -38,7 +38,7 @@ GroupSettings SettingsFor(const TemporaryFolder& folder, int rank, int size) {
           .step_secs = 120};
 }
 
-// What each process threw; "" where it ended in order.
+// The error that each process threw; "" if it ended in order.
 using Body = std::function<void(Group& group)>;
 std::vector<std::string> RunGroup(int size, const Body& body,
                                   const std::function<void(GroupSettings&)>& change = {}) {
@@ -101,7 +101,7 @@ std::vector<float> PartialSums(const Collective& collective, int64_t elements) {
   return sums;
 }
 
-// Of as many parts as each process has.
+// Sums the ranks, with as many parts as each process has.
 int64_t SumOfRanks(Collective& collective, int rank) {
   std::vector<int64_t> parts(collective.parts().size(), rank);
   int64_t sum = 0;
@@ -119,8 +119,8 @@ TEST_CASE("a sum over the processes of a group is bit-identical to that of one p
   const std::vector<std::pair<int, int>> replicas_and_processes = {
       {8, 2}, {8, 4}, {6, 3}, {12, 2}, {12, 3}, {5, 5}, {4, 2}, {16, 2}, {4, 4}};
   for (const auto& [replicas, processes] : replicas_and_processes) {
-    // Once more than two buckets; and two processes of one part each, of which all add all, and of
-    // more than they add so.
+    // More than two buckets once; two processes with one part each, whose sums all processes add,
+    // and sums too large for that.
     const int64_t most = replicas == 6 || replicas == 16 ? 600'001 : replicas == 4 ? 20'003 : 1003;
     const std::vector<float> expected = SumInOneProcess(replicas, most);
     std::atomic<int> wrong = 0;
@@ -166,7 +166,7 @@ TEST_CASE("every process votes, and gathered messages arrive in the order of the
     const std::vector<std::string> in_all =
         sum.GatherInAll(std::string(2, static_cast<char>('a' + group.rank())));
     if (in_all == std::vector<std::string>{"aa", "bb", "cc"}) ++right;
-    // Between its halves may be a sum, and another exchange's begin.
+    // Between the two halves of an exchange there may be a sum, or the start of another exchange.
     for (const int to : sum.others()) sum.GiveTo(to, fmt::format("{}{}", group.rank(), to));
     sum.GiveWhetherHolds(group.rank() != 2);
     if (SumOfRanks(sum, group.rank()) == 3 * static_cast<int64_t>(sum.parts().size())) ++right;
@@ -175,7 +175,7 @@ TEST_CASE("every process votes, and gathered messages arrive in the order of the
       if (sum.TakeFrom(from) == fmt::format("{}{}", from, group.rank())) ++right;
     }
     if (!sum.TakeWhetherHolds(group.rank() != 2)) ++right;
-    if (!sum.IsThereOfAll()) ++right;  // all is taken
+    if (!sum.IsThereOfAll()) ++right;  // everything was taken
   });
   CHECK(EndedWell(thrown));
   CHECK(right == 27);
@@ -323,7 +323,7 @@ TEST_CASE("a wait is attributed to the process whose message arrives last") {
   CHECK(waited[2] > 0);
 }
 
-// More than a few by TPUEST_TEST_GROUPS: a thousand take about a minute.
+// TPUEST_TEST_GROUPS sets a larger number; a thousand groups take about a minute.
 TEST_CASE("consecutive groups leave no descriptor open") {
   const auto meet = [] {
     return EndedWell(RunGroup(3, [](Group& group) { group.CheckSame("number", "the same"); }));

@@ -1,4 +1,4 @@
-// Groups by the module that speaks gRPC, whose processes are threads of this one, on loopback.
+// Groups by the module that speaks gRPC; their processes are threads of this one, on loopback.
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@
 namespace tpuest::hosts {
 namespace {
 
-constexpr const char* kModule = TPUEST_LINKS_MODULE;  // "": this build has none
+constexpr const char* kModule = TPUEST_LINKS_MODULE;  // "" if this build has none
 constexpr const char* kToken = "a token of 24 characters";
 
 class TestFolder {
@@ -52,7 +52,7 @@ sockaddr_in Loopback(int port) {
   return address;
 }
 
-// A port at which nobody listens.
+// A port without a listener.
 int FreePort() {
   const Descriptor probe(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in address = Loopback(0);
@@ -73,7 +73,7 @@ std::string ThrownText(const Error& error) {
   return fmt::format("{}: {}", static_cast<int>(error.code()), error.message());
 }
 
-// What each process threw; "" where it ended in order.
+// The error that each process threw; "" if it ended in order.
 using Doing = std::function<void(Group& group)>;
 using Changing = std::function<void(GroupSettings& settings)>;
 std::vector<std::string> RunAt(
@@ -101,7 +101,7 @@ RendezvousPoint AtPort(int port, const std::string& token) {
   return {.chief = fmt::format("127.0.0.1:{}", port), .token = token, .module = kModule};
 }
 
-// A program that is none of the group's: it says something, or nothing, and stays.
+// A program outside the group: it sends something, or nothing, and keeps the connection.
 Descriptor Stranger(int port, const std::string& says) {
   Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
   const sockaddr_in address = Loopback(port);
@@ -112,8 +112,8 @@ Descriptor Stranger(int port, const std::string& says) {
   return socket;
 }
 
-// Passes on what is said between a port of its own and another, but for one bit of what comes: it
-// is inverted, so many bytes after the beginning.
+// Relays the bytes between its own port and another one, and inverts one bit of the incoming bytes
+// at a given offset.
 class Relay {
  public:
   Relay(int to, size_t flip_at)
@@ -136,7 +136,7 @@ class Relay {
   [[nodiscard]] bool has_flipped() const { return has_flipped_; }
 
  private:
-  // One connection after another, until the door is closed.
+  // Relays connections one by one until the listener is closed.
   void Run() {
     while (true) {
       const Descriptor from(::accept(door_.number(), nullptr, nullptr));
@@ -153,7 +153,7 @@ class Relay {
       back.join();
     }
   }
-  // To the end of `from`. Inverts the bit if `passed` is given.
+  // Relays up to the end of `from`. Inverts the bit if `passed` is given.
   void Pass(const Descriptor& from, const Descriptor& to, size_t* passed) {
     std::string bytes(65536, '\0');
     while (true) {
@@ -182,7 +182,7 @@ class Relay {
   std::thread thread_;
 };
 
-// Each sends to each, and all sum.
+// Every process sends to every other, and all compute a sum.
 void Speak(Group& group) {
   const std::string large(3 << 20, static_cast<char>(group.rank()));
   for (int other = 0; other < group.size(); ++other) {
@@ -251,7 +251,7 @@ TEST_CASE("without a known address process 0 writes its own and a token into a f
   if (!HasModule()) return;
   const TestFolder folder;
   const std::string file = JoinPath(folder.path(), "run/.tpuest/rendezvous");
-  // What a killed process 0 has left: nobody answers.
+  // The file of a killed process 0, to which no process answers.
   MakeDirectories(DirName(file));
   WriteFileAtomically(file, fmt::format("{}\n127.0.0.1:{}\n", kToken, FreePort()));
   const auto thrown = RunAt({.file = file, .module = kModule}, 3, Speak);
@@ -306,7 +306,7 @@ TEST_CASE("a bit that changes in transit ends all processes with code 7, encrypt
   if (!HasModule()) return;
   for (const char* const token : {kToken, ""}) {
     const int port = FreePort();
-    // In the middle of the three megabytes that process 1 sends.
+    // Within the three megabytes that process 1 sends.
     const Relay relay(port, 1'500'000);
     const auto thrown = RunAt(AtPort(port, token), 2, Speak, [&](GroupSettings& settings) {
       if (settings.links.rank == 1) settings.links.rendezvous = AtPort(relay.port(), token);
@@ -336,7 +336,7 @@ TEST_CASE("process 0 refuses duplicate and mismatched processes") {
       settings.links.rendezvous_secs = 3;
       if (settings.links.rank == 2) settings.links.rank = 1;
     });
-    // Whichever came second.
+    // Whichever process came second.
     int taken = 0;
     for (const std::string& text : thrown) {
       if (text == "2: process 1 of this group has already joined") ++taken;

@@ -1,4 +1,4 @@
-// The words that processes say when they meet, over sockets of this test.
+// The messages of a rendezvous, over sockets of this test.
 
 #include "core/hosts/rendezvous.h"
 
@@ -22,7 +22,7 @@ namespace tpuest::hosts {
 namespace {
 
 constexpr double kAnswerSecs = 60;
-constexpr size_t kKindAt = 8;  // in a word
+constexpr size_t kKindAt = 8;  // offset in a message
 constexpr size_t kPidAt = 20;
 constexpr uint32_t kIsWelcome = 2;
 constexpr uint32_t kIsRefusal = 3;

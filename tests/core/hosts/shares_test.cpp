@@ -12,7 +12,7 @@
 namespace tpuest::hosts {
 namespace {
 
-// Numbers of very different sizes, so that nearly every other order of additions is seen.
+// Numbers of very different sizes, so that nearly every other order of additions changes the sum.
 std::vector<float> Drawn(int count, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<float> values;
@@ -24,7 +24,7 @@ std::vector<float> Drawn(int count, uint64_t seed) {
   return values;
 }
 
-// The sum as the processes make it, each with the replicas of its share.
+// The sum that the processes compute, each with the replicas of its share.
 float SumOver(const std::vector<float>& values, const std::vector<ReplicaRange>& shares) {
   const auto replicas = static_cast<int>(values.size());
   std::vector<ReplicaRange> parts;
@@ -50,7 +50,7 @@ std::vector<ReplicaRange> EqualShares(int replicas, int processes) {
   return shares;
 }
 
-// Any shares at all: every process has at least one replica.
+// Random shares in which every process has at least one replica.
 std::vector<ReplicaRange> DrawnShares(int replicas, int processes, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<ReplicaRange> shares;

@@ -24,7 +24,7 @@ double HalfAsDouble(uint16_t bits) {
   return (bits & 0x8000) != 0 ? -magnitude : magnitude;
 }
 
-// A tensor's values as expected.json has them.
+// A tensor's values in the form of expected.json.
 nlohmann::json ValuesOf(const Tensor& tensor) {
   nlohmann::json values = nlohmann::json::array();
   if (tensor.dtype() == DType::kString) {
@@ -79,8 +79,7 @@ std::vector<NamedTensor> ReadEverything(const BundleReader& reader) {
   return tensors;
 }
 
-// What an index says of each tensor but where it begins: object-based savers of TensorFlow do not
-// sort.
+// The index's entries without the offsets, because TensorFlow's object-based savers do not sort.
 std::vector<std::string> EntriesWithoutOffsets(const std::string& prefix) {
   std::vector<std::string> entries;
   for (const TableEntry& held : ReadTable(prefix, ReadFile(BundleIndexPath(prefix)))) {

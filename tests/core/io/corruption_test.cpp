@@ -1,4 +1,4 @@
-// Whatever is done to the bytes of a file, its reader gives what was written or throws Error.
+// For any damage to a file's bytes, its reader returns the written values or throws Error.
 
 #include <functional>
 
@@ -29,7 +29,7 @@ void ForEachDamage(const std::string& whole, const std::function<void(const std:
   }
 }
 
-// How often `read` threw Error over all damage; it must never do anything worse.
+// How many of all damages make `read` throw Error; it must never do anything worse.
 int Refusals(const std::string& whole, const std::function<void(const std::string&)>& read) {
   int refusals = 0;
   ForEachDamage(whole, [&](const std::string& damaged) {
@@ -156,7 +156,7 @@ TEST_CASE("a graph of objects that lies is refused or read, never worse") {
   const BundleReader reader(TestData("object_optimizers/legacy_adam"));
   const std::string whole(reader.Read(kObjectGraphKey).strings()[0]);
   CHECK(Refusals(whole, [&](const std::string& damaged) {
-          // A file system may flush a file that is renamed over another one.
+          // A file system may flush a file when another is renamed over it.
           RemoveFile(BundleIndexPath(folder.File("c")));
           RemoveFile(BundleDataPath(folder.File("c"), 0, 1));
           WriteBundle(folder.File("c"),
@@ -189,7 +189,7 @@ TEST_CASE("damaged compressed records are refused, or read if only the frame cha
   const TemporaryFolder folder;
   for (const std::string name : {"gzip", "zlib"}) {
     const std::string whole = ReadFile(TestData("records/" + name + ".tfrecord"));
-    // gzip's header has a time, a system and flags that may change freely.
+    // gzip's header has a time, a system and flags whose changes do no harm.
     CHECK(Refusals(whole, [&](const std::string& damaged) {
             Put(folder.File("r"), damaged);
             ReadWholeRecords(folder.File("r"));
@@ -217,7 +217,7 @@ TEST_CASE("damaged events end the reading") {
     }
     noticed += reader.damage().empty() ? 0 : 1;
   });
-  CHECK(noticed == Damages(whole) - 10);  // a cut between two of its ten events is none
+  CHECK(noticed == Damages(whole) - 10);  // a cut between two of its ten events is no damage
 }
 
 TEST_CASE("a damaged state file is refused or read, never worse") {

@@ -1,12 +1,12 @@
 #pragma once
-// Files as accidents leave them.
+// Damages files as accidents do.
 
 #include <random>
 #include <string>
 
 namespace tpuest {
 
-// One to eight bytes changed, or the end cut off, or a piece put elsewhere.
+// Changes one to eight bytes, cuts off the end, or moves a piece.
 inline std::string Damaged(const std::string& whole, std::mt19937& random) {
   std::string bytes = whole;
   const auto below = [&](size_t end) { return static_cast<size_t>(random() % end); };

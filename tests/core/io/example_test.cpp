@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// Features as expected.json has them.
+// Features in the form of expected.json.
 nlohmann::json Parsed(std::string_view bytes) {
   nlohmann::json features = nlohmann::json::object();
   ParseExample(bytes, [&](const FeatureView& feature) {

@@ -1,5 +1,5 @@
-// Images as TensorFlow decodes them: tests/testdata/images was written, and read, by
-// make_images.py.
+// Images as TensorFlow decodes them: make_images.py wrote tests/testdata/images and the expected
+// pixels.
 
 #include "core/io/crc32c.h"
 #include "core/io/images/image.h"
@@ -33,7 +33,7 @@ void DecodeAs(const nlohmann::json& how, const std::string& bytes, DecodedImage&
 }
 
 TEST_CASE("every kind of image has TensorFlow's pixels") {
-  DecodedImage image;  // used again for all of them
+  DecodedImage image;  // reused for all images
   int decoded = 0;
   for (const nlohmann::json& expected : nlohmann::json::parse(Image("pixels.json"))) {
     CAPTURE(expected.dump());
@@ -104,7 +104,7 @@ TEST_CASE("a flipped byte gives pixels or an error") {
       std::string damaged = whole;
       damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
       try {
-        // A header may ask for half a gigabyte now: legal, but slow here.
+        // The damaged header may ask for half a gigabyte, which is legal but slow.
         const ImageHeader header = ReadImageHeader(damaged);
         if (header.height * header.width > 1'000'000) continue;
         DecodeImage(damaged, 0, image);
@@ -117,11 +117,11 @@ TEST_CASE("a flipped byte gives pixels or an error") {
   }
 }
 
-// Whether it is refused, by one short message of a file's code.
+// Whether the image is refused by one short message with a code for files.
 bool IsRefusedImage(const std::string& bytes, DecodedImage& image) {
   try {
     const ImageHeader header = ReadImageHeader(bytes);
-    // A header may ask for half a gigabyte now: legal, but slow here.
+    // The damaged header may ask for half a gigabyte, which is legal but slow.
     if (header.height * header.width < 1'000'000) DecodeImage(bytes, 0, image);
   } catch (const Error& error) {
     CHECK(error.code() == Code::kData);
@@ -150,7 +150,7 @@ TEST_CASE("10,000 damaged JPEG and PNG files are read or refused, never worse") 
 
 TEST_CASE("an image larger than memory should hold is refused by its header") {
   std::string png = Image("rgb.png");
-  // Its header's sizes, and their checksum.
+  // The sizes in its header, and their checksum.
   png.replace(16, 8, FromHex("0000ffff0000ffff"));
   png.replace(29, 4, FromHex("a5a5a5a5"));
   DecodedImage image;
@@ -163,7 +163,7 @@ TEST_CASE("an image larger than memory should hold is refused by its header") {
         "JPEG of 65500x65500 pixels; the largest image has 536870912 bytes of them");
 }
 
-// TensorFlow 2.15's decode_bmp and decode_image give these, whatever the palette holds.
+// These are the values of TensorFlow 2.15's decode_bmp and decode_image, whatever the palette.
 TEST_CASE("a BMP of 8 bits is gray, and its palette is not looked at") {
   const auto bmp = [](std::string_view palette) {
     std::string file = FromHex(

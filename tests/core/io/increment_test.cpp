@@ -32,7 +32,7 @@ std::vector<int64_t> NumbersIn(const Tensor& tensor) {
   return {tensor.data<int64_t>(), tensor.data<int64_t>() + tensor.elements()};
 }
 
-// A folder with a base, and increments of its table "t" of rows of two.
+// A folder with a base, and increments of its table "t" with rows of two numbers.
 struct Increments {
   Increments() : base(folder.File("model.ckpt-1")), prefix(folder.File("model.ckpt-2")) {}
 
@@ -45,7 +45,7 @@ struct Increments {
     WriteBundle(base, {{RowKeysName("t"), Numbers({1, 4, 6})},
                        {RowValuesName("t"), Floats({3, 2}, {1, 1, 4, 4, 6, 6})}});
   }
-  // With the rows' numbers times ten as their values.
+  // The values are the rows' numbers times ten.
   void Write(const std::vector<int64_t>& rows, const std::vector<int64_t>& dropped) const {
     std::vector<float> values;
     for (const int64_t row : rows) values.insert(values.end(), 2, static_cast<float>(10 * row));
@@ -100,7 +100,7 @@ TEST_CASE("an increment of a table that its base has the written rows of reads a
 
 TEST_CASE("rows are found where the pieces of their table end within them") {
   const Increments files;
-  constexpr int64_t kRows = 200'000;  // of 12 bytes: more than two pieces
+  constexpr int64_t kRows = 200'000;  // of 12 bytes each: more than two pieces
   std::vector<float> values(3 * kRows);
   std::iota(values.begin(), values.end(), 0.0F);
   WriteBundle(files.base, {{"t", Floats({kRows, 3}, values)}});

@@ -29,7 +29,7 @@ TEST_CASE("the slots of a variable's parts read as one tensor under the name of 
   for (const char* const part : {"part_0/Ftrl", "part_1/Ftrl", "part_2/Ftrl"}) {
     const Tensor slot = reader.Read(kTown + part);
     REQUIRE(slot.shape() == Shape{8, 1});
-    // Of tf.raw_ops.RestoreV2, slice by slice.
+    // From tf.raw_ops.RestoreV2, slice by slice.
     const std::vector<float> expected = {64.574425F, 0.1F,       0.1F, 58.44043F,
                                          0.1F,       53.942596F, 0.1F, 0.1F};
     CHECK(std::vector<float>(slot.data<float>(), slot.data<float>() + 8) == expected);

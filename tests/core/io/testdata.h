@@ -1,5 +1,5 @@
 #pragma once
-// Finds the files that TensorFlow wrote (tests/testdata) and what it says is in them.
+// Finds the files that TensorFlow wrote (tests/testdata), and their expected contents.
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,8 @@ inline std::string FromHex(const std::string& hex) {
   return bytes;
 }
 
-// Writes a new file: truncating or renaming over one makes some file systems wait for the disk.
+// Writes a new file, because truncating or renaming over an existing one makes some file systems
+// wait for the disk.
 inline void Put(const std::string& path, std::string_view bytes) {
   RemoveFile(path);
   std::ofstream(path, std::ios::binary) << bytes;

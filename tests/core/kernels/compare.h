@@ -1,5 +1,5 @@
 #pragma once
-// Makes numbers to compute with, and says how far results may be apart.
+// Makes numbers for tests, and gives the tolerance of results.
 
 #include <algorithm>
 #include <cmath>
@@ -33,8 +33,8 @@ inline double Distance(const Tensor& a, const Tensor& b) {
   return difference / largest;
 }
 
-// The distance that results in a dtype may have from those in double.
-// What oneDNN multiplies here: bfloat16 needs a processor with AVX-512.
+// The tolerance of results in a dtype against those in double. Types that oneDNN multiplies on this
+// processor; bfloat16 needs AVX-512.
 inline std::vector<DType> ProductDTypes() {
   std::vector<DType> dtypes = {DType::kFloat};
   if (ChosenCpuIsa().bfloat16) dtypes.push_back(DType::kBfloat16);

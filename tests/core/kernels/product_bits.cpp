@@ -1,5 +1,5 @@
-// Prints a line for each of some drawn convolutions and matrix products by oneDNN, with a hash of
-// the bits of their results: what processors of different generations are compared by.
+// Prints one line per random convolution or matrix product of oneDNN, with a hash of the bits of
+// its result. Compares processors of different generations.
 //
 //   product_bits avx2|avx512 SEED CASES
 
@@ -19,7 +19,7 @@
 namespace tpuest {
 namespace {
 
-// Draws numbers, the same ones on every machine (Steele et al. 2014, SplitMix64).
+// Draws the same numbers on every machine (Steele et al. 2014, SplitMix64).
 class Draw {
  public:
   explicit Draw(uint64_t seed) : state_(seed) {}

@@ -11,7 +11,7 @@ namespace {
 
 constexpr RandomKey kKey{.seed = 5, .name = 77};
 
-// Box and Muller's formula, by the library's functions.
+// Box and Muller's formula with the library's functions.
 double NormalByLibrary(uint32_t low, uint32_t high) {
   const double u = (static_cast<double>(low) + 1.0) * 0x1p-32;
   const double v = static_cast<double>(high) * 0x1p-32;

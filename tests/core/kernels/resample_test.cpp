@@ -1,5 +1,5 @@
-// Images in other sizes by kernels laid over them; the sums are of what TensorFlow 2.15's
-// tf.image.resize gives of the same pixels, to the bit:
+// Images resampled by filter kernels. The checksums are those of TensorFlow 2.15's tf.image.resize
+// for the same pixels, to the bit:
 //
 //   image(h, w) = uint8 of (i * 7919 + 13) % 251 for i in 0 .. h * w * 3 - 1; as float, over 7
 //   zlib.crc32(tf.image.resize(image, (H, W), method=..., antialias=...).numpy().tobytes())

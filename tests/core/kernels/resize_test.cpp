@@ -1,4 +1,4 @@
-// Images in other sizes; the numbers are TensorFlow 2.15's, and equal to the bit.
+// Resized images; the numbers are TensorFlow 2.15's, equal to the bit.
 #include "core/kernels/resize.h"
 
 #include <doctest/doctest.h>
@@ -135,7 +135,7 @@ Resize ResizeOf(const Row& row) {
                  .channels = 1});
 }
 
-// Runs over pixels of type T; results as floats.
+// Resizes pixels of type T; results as floats.
 template <class T>
 std::vector<float> Resized(const Row& row) {
   const Resize resize = ResizeOf(row);

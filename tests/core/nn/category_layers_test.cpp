@@ -1,4 +1,5 @@
-// Layers of words and numbers as categories on small inputs; the numbers are Keras 2.15's.
+// Layers that encode words and numbers as categories, on small inputs; the numbers are Keras
+// 2.15's.
 
 #include "core/nn/layers/category_layers.h"
 
@@ -83,7 +84,7 @@ TEST_CASE("numbers of words as rows") {
   CHECK(Near(Of(StringLookup{.vocabulary = ab, .output_mode = "tf_idf", .idf_weights = {0.5, 0.25}},
                 {Tags()}),
              {0.375, 0.5, 0.25, 0.75, 0.5, 0}));
-  // Of a feature without a second axis, and, as Keras 3 has it, of lists.
+  // A feature without a second axis, and, as in Keras 3, lists.
   CHECK(Of(StringLookup{.vocabulary = {"red"}, .output_mode = "count"},
            {Tensor::Strings({2}, {"x", "red"})}) == Floats{1, 0, 0, 1});
   CHECK(Of(StringLookup{.vocabulary = {"a"}, .output_mode = "one_hot"}, {Tags()}) ==

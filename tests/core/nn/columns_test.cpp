@@ -15,7 +15,8 @@ namespace {
 
 const float kNone = std::numeric_limits<float>::quiet_NaN();
 
-// Four rows of lists: words with their weights, and numbers; and what is one an example.
+// Four rows of lists: words with their weights, and numbers; and features with one value per
+// example.
 std::map<std::string, Tensor> Rows() {
   return {{"t", Tensor::Strings({4, 4}, {"a", "b", "a", "", "x", "", "", "", "", "", "", "", "c",
                                          "zz", "", ""})},
@@ -46,7 +47,7 @@ FeatureColumns Columns() {
       {"sequence", SequenceVocabularyListColumn{.key = "t", .vocabulary_list = kWords}}};
 }
 
-// The values of "t" and "u", which come as lists, and of the first one's weights.
+// The masks of values for "t" and "u", which are lists, and for the weights of "t".
 std::map<std::string, Value> Present(Graph& graph) {
   const Tensor of_words = Tensor::Of<bool>({4, 4}, {true, true, true, false,     //
                                                     true, false, false, false,   //
@@ -58,7 +59,7 @@ std::map<std::string, Value> Present(Graph& graph) {
                                                          false, false, true, true}))}};
 }
 
-// [row][i] of a column, by the job's name; `table` is put in the place of an embedding's rows.
+// The values [row][i] of a column with this name; `table` replaces an embedding's rows.
 std::vector<float> ValuesOf(const FeatureColumns& columns, const std::string& name,
                             const std::vector<float>& table = {}) {
   Session session;
@@ -99,7 +100,7 @@ TEST_CASE("words become their position, a bucket by hash, or the default") {
   CHECK(IndicatorOf("wv") == std::vector<float>{0.5F, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.5F});
 }
 
-// A feature of values [B, K] or of weights [B, L]: dense, or lists with `there`.
+// A feature with values [B, K] or weights [B, L]: dense, or lists with the mask `there`.
 struct Fed {
   Tensor values;
   std::vector<bool> there = {};
@@ -154,11 +155,11 @@ TEST_CASE("each example has as many weights as values") {
   const Fed lists = Words({2, 2}, {"a", "b", "d", ""}, {true, true, true, false});
   const Fed as_many = Weights({2, 2}, {2, 3, 5, kNone}, {true, true, true, false});
   CHECK(WeighedSum(lists, as_many) == std::vector<float>{32, 500});
-  // Of dense input 0 is no weight, as '' is no value.
+  // In dense input, 0 is not a weight, as '' is not a value.
   CHECK(WeighedSum(lists, Weights({2, 2}, {1, 2, 3, 0})) == std::vector<float>{21, 300});
   CHECK(WeighedSum(Words({3, 1}, {"a", "", "d"}), Weights({3, 1}, {1, 0, 2})) ==
         std::vector<float>{1, 0, 200});
-  // Lists that are filled up to another width.
+  // Lists that are padded to another width.
   const Fed wide = Weights({2, 4}, {2, 3, kNone, kNone, 5, kNone, kNone, kNone},
                            {true, true, false, false, true, false, false, false});
   CHECK(WeighedSum(lists, wide) == std::vector<float>{32, 500});

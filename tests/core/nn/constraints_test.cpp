@@ -1,4 +1,4 @@
-// Limits on weights, by themselves and behind three steps of an optimizer. The numbers are
+// Constraints on weights, by themselves and after three steps of an optimizer. The numbers are
 // TensorFlow 2.15.1's.
 
 #include "core/nn/constraints.h"
@@ -80,7 +80,7 @@ TEST_CASE("limits that do not fit the weights are refused") {
         std::string::npos);
 }
 
-// Two examples through a Dense layer whose kernel is limited, to the mean squared error; three
+// Two examples through a Dense layer with a constrained kernel, with mean squared error; three
 // steps. Each replica has one of `replicas` equal parts of the batch.
 struct LimitedRun {
   std::vector<float> kernel;

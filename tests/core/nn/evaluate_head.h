@@ -29,7 +29,7 @@ inline Evaluated Evaluate(Session& session, const AnyHead& head, const HeadInput
   return result;
 }
 
-// The message of the head's Error for these inputs; "" where it throws none.
+// The message of the head's Error for these inputs; "" if it throws none.
 inline std::string MessageOf(Session& /*session*/, const AnyHead& head, const HeadInputs& inputs) {
   try {
     (void)BuildHead(head, inputs);

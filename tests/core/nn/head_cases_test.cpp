@@ -1,5 +1,5 @@
-// Cases of tf.estimator's own tests, by their numbers in a list of them: what the heads make of the
-// logits that the case's model gives.
+// Cases of tf.estimator's own tests, by their numbers in a list: the results of the heads for the
+// logits of the case's model.
 
 #include <doctest/doctest.h>
 

@@ -134,7 +134,7 @@ std::set<std::vector<float>> Different(const std::vector<float>& values, size_t 
 
 TEST_CASE("random layers change each image independently, and only in training") {
   const Image images = Many();
-  // How many images become different ones.
+  // Counts the images that a layer changes.
   const auto changed = [&](const auto& layer) {
     CHECK(Of(layer, images, false) == images.values);
     return Different(Of(layer, images, true), 20).size();
@@ -155,7 +155,7 @@ TEST_CASE("a layer with a seed draws independently for each of its axes") {
 }
 
 TEST_CASE("random numbers of layers do not depend on the precision") {
-  // Quarters of whole numbers below 64 are the same in bfloat16.
+  // Quarters of integers below 64 are exact in bfloat16.
   const Image images = Many();
   CHECK(Of(RandomFlip{}, images, true, DType::kBfloat16) == Of(RandomFlip{}, images, true));
   const RandomCrop crop{.height = 2, .width = 3};
@@ -165,7 +165,7 @@ TEST_CASE("random numbers of layers do not depend on the precision") {
 TEST_CASE("a random crop is any part of the image, unchanged") {
   const std::set<std::vector<float>> parts =
       Different(Of(RandomCrop{.height = 3, .width = 3}, Many(), true), 9);
-  CHECK(parts.size() == 6);  // two rows to begin at, three columns
+  CHECK(parts.size() == 6);  // two first rows, three columns
   for (const std::vector<float>& part : parts) {
     const float first = part[0];
     CHECK(part == std::vector<float>{first, first + 1, first + 2, first + 5, first + 6, first + 7,

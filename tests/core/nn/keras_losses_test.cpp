@@ -30,7 +30,7 @@ Examples Two(Session& session) {
           .logits = session.Const({2, 3}, {2, -1, 0.5F, -3, 0.25F, 1})};
 }
 
-// One loss of two examples of weights 2 and 1/2, by SUM_OVER_BATCH_SIZE, SUM, MEAN and
+// One loss of two examples with weights 2 and 1/2, by SUM_OVER_BATCH_SIZE, SUM, MEAN and
 // SUM_BY_NONZERO_WEIGHTS.
 std::vector<float> Reduced(Session& session, Value losses) {
   const Value rows = losses.shape().rank() == 1

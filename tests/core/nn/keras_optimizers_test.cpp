@@ -1,6 +1,6 @@
-// Five steps of tf.keras.optimizers.legacy (TensorFlow 2.15.1). DenseUpdates: on f(w) = sum a w^2 /
-// 2 with a = (1, 2, 3), w = (1, -2, 0.5). By rows: on sum c w[ids]^2 / 2 of a table [4, 2] that
-// starts as 1 to 8; each step has three ids of its own, with duplicates, and rows that are absent.
+// Five steps of tf.keras.optimizers.legacy (TensorFlow 2.15.1). DenseUpdates: f(w) = sum a w^2 / 2
+// with a = (1, 2, 3), w = (1, -2, 0.5). By rows: sum c w[ids]^2 / 2 of a table [4, 2] that starts
+// as 1 to 8; each step has three different ids, with duplicates, and rows that are absent.
 
 #include "core/nn/optimizers/keras_optimizers.h"
 
@@ -251,7 +251,7 @@ TEST_CASE("gradients are clipped by their norm together") {
 
 // ---- parts --------------------------------------------------------------------------------------
 
-// A model of two scopes, and a variable of neither.
+// A model of two scopes, and a variable outside both.
 class Parts {
  public:
   Parts(const KerasOptimizer& dnn, const KerasOptimizer& linear, int heads = 1) {
@@ -290,7 +290,7 @@ TEST_CASE("each part of a model is trained by its optimizer; the second counts i
   Parts parts(SGD{}, SGD{});
   CHECK(parts["dnn/a"] == 1 - 2 * 0.5F);
   CHECK(parts["linear/b"] == 2 - 2 * 0.25F);
-  CHECK(parts["linear_other"] == 3 - 2 * 0.5F);  // of no scope: with the first part
+  CHECK(parts["linear_other"] == 3 - 2 * 0.5F);  // in no scope: with the first part
   CHECK(parts["global_step"] == 2);
   CHECK(parts["training/SGD_1/iter"] == 2);
   CHECK(parts.rate() == 0.5F);

@@ -29,7 +29,7 @@ struct Applied {
   std::vector<float> values;
 };
 
-// What a layer gives for inputs; variables with an entry in `weights` have those numbers.
+// The results of a layer for inputs; variables with an entry in `weights` have these numbers.
 Applied Run(const Layer& layer, const std::vector<Input>& inputs,
             const std::map<std::string, std::vector<float>>& weights = {}) {
   Session session;
@@ -174,13 +174,13 @@ TEST_CASE("layers that make one of several") {
   CHECK(Near(Run(Dot{.normalize = true}, {kA, kB}).values, {0.3654869}));
   CHECK(Run(Dot{.axes = std::vector<int64_t>{2, 1}}, {Counted({1, 2, 3}), Counted({1, 3, 4})})
             .values == std::vector<float>{20, 23, 26, 29, 56, 68, 80, 92});
-  // a b, a c and b c; with themselves a a, a b, b b, ...; the whole table.
+  // a b, a c and b c; including each with itself: a a, a b, b b, ...; the whole table.
   CHECK(Run(DotInteraction{}, three).values == std::vector<float>{12, 29, 49});
   CHECK(Run(DotInteraction{.self_interaction = true}, three).values ==
         std::vector<float>{14, 12, 77, 29, 49, 82});
   CHECK(Run(DotInteraction{.skip_gather = true}, three).values ==
         std::vector<float>{0, 0, 0, 12, 0, 0, 29, 49, 0});
-  // An input of fewer axes is stretched behind the batch.
+  // An input with fewer axes is broadcast after the batch axis.
   const Input ones{{1, 2, 2, 3}, std::vector<float>(12, 1)};
   CHECK(Run(Add{}, {ones, kA}).values == std::vector<float>{2, 3, 4, 2, 3, 4, 2, 3, 4, 2, 3, 4});
 }
@@ -414,7 +414,7 @@ TEST_CASE("convolutions over volumes") {
                 {1, 4, 5, 7, 1}, 1)
                  .values,
              {0, 0.3, 0.6, 2.1, 2.4, 2.7, 10.5, 10.8, 11.1, 12.6, 12.9, 13.2}));
-  // Two groups are two layers.
+  // Two groups compute the same as two layers.
   const Applied both = Run(Conv3D{.filters = 2, .kernel_size = 1, .groups = 2},
                            {Counted({1, 1, 1, 2, 2}, 1)}, {{"conv3d/kernel", {10, 100}}});
   CHECK(both.values == std::vector<float>{10, 200, 30, 400});
@@ -436,7 +436,7 @@ TEST_CASE("pooling over volumes") {
              {5.083333, 4.75, 5.5, 4.5, 3.25, 4, 5.5, 7, 5, 4, 5.5, 3.5}));
 }
 
-// As pooling over images does it; TensorFlow's kernel for volumes gives it to each of them.
+// As in pooling over images; TensorFlow's kernel for volumes gives dy to each of them.
 TEST_CASE("of equal maxima in a volume the first one gets the gradient") {
   Session session;
   LayerContext context{.graph = session.graph()};
@@ -474,7 +474,7 @@ TEST_CASE("noise acts only in training, and does not change the expected value")
     CHECK(mean(layer, true) == doctest::Approx(1.0).epsilon(0.05));
     CHECK(mean(layer, true) != 1.0);
   }
-  // Behind a selu, zero has the mean that is kept.
+  // After a selu, zero has the mean that is preserved.
   CHECK(mean(AlphaDropout{.rate = 0.3}, false) == 1.0);
 }
 

@@ -1,4 +1,4 @@
-// Metrics of eight examples, as Keras (2.15) computes them.
+// Metrics of eight examples; the numbers are Keras 2.15's.
 
 #include "core/nn/metrics/metrics.h"
 
@@ -89,7 +89,7 @@ TEST_CASE("precision and recall of a class of two are those of two classes") {
 }
 
 TEST_CASE("R2 is the part of the labels' spread that predictions explain, in any batches") {
-  // Four labels of each: a spread of 2. The squared errors' sum is 1.6694.
+  // Four labels of each kind, so the total is 2. The sum of squared errors is 1.6694.
   CHECK(Streamed(8, false, R2) == doctest::Approx(1 - 1.6694 / 2));
   CHECK(Streamed(3, true, R2) == doctest::Approx(Streamed(8, true, R2)));
   CHECK(Streamed(8, false, R2OfConstant) == 0);

@@ -1,4 +1,4 @@
-// Several heads on one model. The numbers are tf.estimator.MultiHead's of TensorFlow 2.15.
+// Several heads on one model. The numbers are those of tf.estimator.MultiHead in TensorFlow 2.15.
 
 #include "core/nn/heads/multi_head.h"
 
@@ -18,7 +18,7 @@ std::vector<std::string> HeadKeysOf(const auto& map) {
   return keys;
 }
 
-// One of two classes, one of three words, and two numbers.
+// Heads for two classes, for three words, and for two numbers.
 MultiHead Three() {
   return {.heads = {BinaryClassHead{.weight_column = "w", .name = "clicks"},
                     MultiClassHead{

@@ -1,5 +1,5 @@
 #pragma once
-// Compares lists of numbers, with a message that shows what was found.
+// Compares lists of numbers, with a message that shows the found numbers.
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 
 namespace tpuest::nn {
 
-// True where each element is within `tolerance` of the expected one's size (of 1, where that is
-// smaller).
+// True if each element is within `tolerance`, relative to the expected element, or absolute if that
+// is below 1.
 inline bool Near(const std::vector<float>& found, const std::vector<double>& expected,
                  double tolerance = 1e-6) {
   bool same = found.size() == expected.size();

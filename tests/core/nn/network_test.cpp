@@ -94,7 +94,7 @@ TEST_CASE("a nested model has its own names, may be frozen, and may be called tw
   CHECK(graph.FindVariable("dense/kernel")->object_path ==
         "layer_with_weights-0/layer_with_weights-0/kernel");
   CHECK(graph.FindVariable("head/kernel")->object_path == "layer_with_weights-1/kernel");
-  // Frozen, it is in inference mode: its moving averages stay.
+  // A frozen layer is in inference mode, so its moving averages stay unchanged.
   CHECK(f.context.updates.empty());
 }
 

@@ -1,5 +1,5 @@
-// Three steps on f(w) = sum a w^2 / 2 with a = (1, 2, 3), w = (1, -2, 0.5), as tf.train (TensorFlow
-// 2.15) makes them; LARS and AdamWeightDecay by their formulas in double precision.
+// Three steps on f(w) = sum a w^2 / 2 with a = (1, 2, 3), w = (1, -2, 0.5), with the numbers of
+// tf.train (TensorFlow 2.15); LARS and AdamWeightDecay by their formulas in double precision.
 
 #include "core/nn/optimizers/optimizers.h"
 
@@ -76,7 +76,7 @@ TEST_CASE("a decay outside 0 to 1 is refused") {
                        "exponential_moving_average: decay is 1.5, expected 0 to 1", Error);
 }
 
-// The gradient of steps that apply nothing stays the same, and so does the mean of a group's.
+// The gradient stays the same in steps that apply nothing, so the mean of a group does too.
 TEST_CASE("with gradient_accumulation_steps each group of steps is one of every optimizer") {
   const std::vector<AnyOptimizer> optimizers = {
       GradientDescentOptimizer{.learning_rate = 0.1},
@@ -105,7 +105,7 @@ TEST_CASE("with gradient_accumulation_steps each group of steps is one of every 
       CHECK(together.Has(name) == apart.Has(name));
       if (apart.Has(name)) CHECK(together[name] == apart[name]);
     }
-    // The first of the next group: a w.
+    // The first gradient of the next group: a w.
     const std::vector<float> w = together["w"];
     CHECK(together["w/GradientAccumulator"] == std::vector<float>{w[0], 2 * w[1], 3 * w[2]});
   }

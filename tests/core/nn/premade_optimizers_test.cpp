@@ -1,4 +1,4 @@
-// PremadeParts of a model that tf.train's optimizers train.
+// PremadeParts of a model that optimizers of tf.train train.
 
 #include "core/nn/optimizers/premade_optimizers.h"
 
@@ -68,7 +68,8 @@ TEST_CASE("a part's gradients are clipped by their own norm") {
   CHECK(parts["linear/b"] == 0);
 }
 
-// As an ExponentialMovingAverage in an optimizer's apply_gradients is of the variables it is given.
+// An ExponentialMovingAverage in an optimizer's apply_gradients averages the variables of that
+// optimizer.
 TEST_CASE("each optimizer of a model averages the variables that it trains") {
   const ExponentialMovingAverage average{.decay = 0.5};
   const GradientDescentOptimizer averaging{.learning_rate = 1.0,
@@ -83,7 +84,7 @@ TEST_CASE("each optimizer of a model averages the variables that it trains") {
   CHECK(both["linear/b/ExponentialMovingAverage"] == doctest::Approx(2 - 1.25));
 }
 
-// DNNLinearCombinedClassifier's train_op adds 1 to global_step behind its optimizers' minimize.
+// DNNLinearCombinedClassifier's train_op increments global_step after its optimizers' minimize.
 TEST_CASE("an average of a model of several optimizers counts the steps before its own") {
   const ExponentialMovingAverage average{.decay = 0.5, .num_updates = "global_step"};
   const GradientDescentOptimizer averaging{.learning_rate = 1.0,

@@ -1,5 +1,6 @@
-// Steps on a table [4, 2] that starts as 1 to 8, looked up by lists of ids, as TensorFlow 2.15
-// makes them with safe_embedding_lookup_sparse: each step has three examples, some without an id.
+// Steps on a table [4, 2] that starts as 1 to 8 and is looked up by lists of ids, with the numbers
+// of TensorFlow 2.15's safe_embedding_lookup_sparse. Each step has three examples, some without
+// ids.
 
 #include <doctest/doctest.h>
 
@@ -15,7 +16,7 @@ namespace {
 
 using Ids = std::vector<std::vector<int64_t>>;
 
-// The numbers by which the three looked-up rows are weighed in a loss.
+// The weights of the three looked-up rows in a loss.
 Value Factors(Session& session) { return session.Const({3, 2}, {1, 2, 3, -0.5F, 0.5F, 0.25F}); }
 
 // The loss of a step: `c` are the factors, `look` combines the rows of some lists.
@@ -32,7 +33,7 @@ Value SumOfSquares(Session& session, const Ids& ids,
   return ops::Mul(ops::Sum(ops::Mul(Factors(session), ops::Square(look(ids, "sum")))), 0.5);
 }
 
-// A second lookup of the same table, with the first two examples changed about.
+// A second lookup of the same table, with the first two examples swapped.
 Value OfTwoLookups(Session& session, const Ids& ids,
                    const std::function<Value(const Ids&, const std::string&)>& look) {
   const Value other = look({ids[1], ids[0], ids[2]}, "sum");
@@ -91,7 +92,7 @@ TEST_CASE("an example without an id touches row 0, which momentum moves") {
       rows["training/SGD/w/momentum"],
       {-0.08099999278783798, -0.16199998557567596, -0.38883334398269653, -0.16741666197776794,
        -0.3616666793823242, 0.019166668877005577, -0.02500000037252903, -0.012500000186264515}));
-  // One id at most an example.
+  // At most one id per example.
   LookedUp single(Momentum(), {{{0}, {1}, {2}}, {{}, {1}, {}}}, SumOfMeans);
   CHECK(Near(single["w"], {0.8100000023841858, 1.6200000047683716, 2.130000114440918,
                            4.144999980926514, 4.949999809265137, 5.974999904632568, 7, 8}));
@@ -205,7 +206,7 @@ TEST_CASE("clipping sees the sum of each row that a lookup has") {
       GradientDescentOptimizer{.learning_rate = 0.1, .gradients = {.clip_by_global_norm = 2.5}},
       kRepeated, SumOfSquares);
   CHECK(Near(together["w"], by_norm));
-  // A table that two columns share: the rows of one lookup are not added to the other's.
+  // A table that two columns share: rows of the two lookups are not added.
   CHECK(Near(clipped({.learning_rate = 0.1, .clipnorm = 2.5}, OfTwoLookups),
              {1, 2, 2.8562285900115967, 3.7980780601501465, 4.681666374206543, 5.8878278732299805,
               6.985652446746826, 7.991929054260254}));

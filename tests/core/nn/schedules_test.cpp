@@ -40,7 +40,7 @@ TEST_CASE("a number is the same rate at every step") {
   CHECK(Near(RatesAt(ConstantRate{.learning_rate = 0.5}, {0, 100}), {0.5, 0.5}));
 }
 
-// The first two are TensorFlow 2.15's of the same text with step = tf.cast(global_step,
+// The first two are TensorFlow 2.15's results for the same formula with step = tf.cast(global_step,
 // tf.float32).
 TEST_CASE("a formula is of the step and the epoch") {
   CHECK(Near(RatesAt(Formula{"0.1 * min(1, step / 500)"}, {0, 1, 250, 500, 9000}),
@@ -147,7 +147,7 @@ TEST_CASE("a linear warm-up ends where the unshifted schedule takes over") {
 TEST_CASE("a warm-up in epochs uses them unrounded") {
   const ConstantRate schedule{.learning_rate = 0.4,
                               .warmup = LinearWarmup{.warmup_steps = {5, Period::Unit::kEpochs}}};
-  // ImageNet in batches of 1024, as TensorFlow's TPU models have it.
+  // ImageNet in batches of 1024, as in TensorFlow's TPU models.
   CHECK(Near(RatesAt(schedule, {0, 1, 6255, 6256}, 1281167.0 / 1024),
              {0, 0.4 / 6255.698, 0.4 * 6255 / 6255.698, 0.4}));
 }

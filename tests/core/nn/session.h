@@ -1,5 +1,5 @@
 #pragma once
-// Runs a small graph: its variables and the values of some nodes, on the CPU engine.
+// Runs a small graph, that is, its variables and the values of some nodes, on the CPU engine.
 
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace tpuest::nn {
 
-// A value fed at each run, one tensor a replica.
+// A value that each run feeds, one tensor per replica.
 struct Feed {
   Value placeholder;
   std::vector<Tensor> replicas;
@@ -40,7 +40,7 @@ class Session {
     return graph_->AddVariable(name, DType::kFloat, shape, Const(shape, values));
   }
 
-  // Gives every variable that has no value its first one.
+  // Gives every variable without a value its initial value.
   void Initialize() {
     std::vector<Value> fetches;
     std::vector<std::string> names;

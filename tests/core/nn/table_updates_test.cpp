@@ -1,6 +1,6 @@
 // Steps of a table [4, 2] that starts as [[.1, .2], [.3, -.4], [.5, .6], [-.7, .8]] and is looked
-// up at rows 1, 3 and 1, with the gradients (.5, -1), (.25, .5) and (1, 2), at a rate of .1. What
-// comes out stands in tests/testdata/table_steps.txt, which make_table_steps.py beside it writes.
+// up at rows 1, 3 and 1, with the gradients (.5, -1), (.25, .5) and (1, 2), at a rate of .1. The
+// expected values are in tests/testdata/table_steps.txt, which make_table_steps.py writes.
 
 #include "core/nn/optimizers/table_updates.h"
 
@@ -24,7 +24,7 @@ namespace {
 
 const std::vector<float> kTable = {.1F, .2F, .3F, -.4F, .5F, .6F, -.7F, .8F};
 
-// The rows that one replica looks up, with the gradient of each.
+// The rows that one replica looks up, with their gradients.
 struct Lookups {
   std::vector<int32_t> ids;
   std::vector<float> gradients;
@@ -46,7 +46,7 @@ class Trainee {
     ids_ = graph.Placeholder(DType::kInt32, Shape({lookups}), "ids");
     gradients_ = graph.Placeholder(DType::kFloat, Shape({lookups, columns}), "gradients");
     const Value looked_up = ops::ResourceGather(w->handle, ids_);
-    // The sum over the replicas is of their losses, as with reduction SUM.
+    // Sums the replicas' losses, as reduction SUM does.
     const Value loss = ops::AddV2(ops::Sum(ops::Mul(looked_up, gradients_)), b->value);
     if (training.tables.empty()) training.tables = {{"t", optimizer, std::nullopt}};
     train_ = Minimize(loss, GradientDescentOptimizer{.learning_rate = 1.0},
@@ -83,7 +83,7 @@ class Trainee {
   Node* train_ = nullptr;
 };
 
-// The weights behind each step, by "case: step".
+// The weights after each step, by "case: step".
 std::map<std::string, std::vector<double>> GoldenSteps() {
   std::ifstream file(SOURCE_ROOT "/tests/testdata/table_steps.txt");
   std::map<std::string, std::vector<double>> steps;
@@ -134,7 +134,7 @@ std::map<std::string, TableOptimizer> Cases() {
           {"ProximalYogi", ProximalYogiParameters{.learning_rate = .1}}};
 }
 
-// The elements of rows 0 and 2, which no step looks up.
+// The elements of rows 0 and 2, which are never looked up.
 std::vector<float> Untouched(const std::vector<float>& table) {
   return {table[0], table[1], table[4], table[5]};
 }
@@ -193,7 +193,7 @@ TEST_CASE("Ftrl with its linear slot times the rate ends at the same weights") {
   }
   const std::vector<float> weights = plain["t"];
   CHECK(Near(other["t"], {weights.begin(), weights.end()}));
-  // At a rate of 0 it divides nothing by it.
+  // A rate of 0 is not used as a divisor.
   times_rate.learning_rate = 0;
   times_rate.beta = 0;
   Trainee still(times_rate);
@@ -238,7 +238,7 @@ TEST_CASE("Adam with the correction of its first steps in the rate is tf.train's
   CHECK(Near(table["t"], {expected.begin(), expected.end()}, 1e-5));
 }
 
-// Two replicas of four rows of one number: what they look up collides at rows 1 and 2.
+// Two replicas of four rows with one number each; their lookups share rows 1 and 2.
 TEST_CASE("without accumulation a row's owner updates it before the other replicas") {
   const std::vector<Lookups> collide = {{{0, 1, 2}, {1.5F, 2.5F, 1}}, {{1, 2, 3}, {.5F, .5F, 0}}};
   AdagradParameters adagrad{.learning_rate = .12};
@@ -275,8 +275,8 @@ TEST_CASE("the sum over replicas moves the rows that some replica looked up") {
   CHECK(Untouched(table["t/Adagrad"]) == std::vector<float>(4, .1F));
 }
 
-// The bits of CrossReplicaSum over whole tensors: 2e8 + (6 + 6), where one replica behind the other
-// would make (2e8 + 6) + 6 = 2e8.
+// The bits of CrossReplicaSum over whole tensors: 2e8 + (6 + 6), where adding the replicas one
+// after the other gives (2e8 + 6) + 6 = 2e8.
 TEST_CASE("a row's gradients are added in the tree over the replicas that have it") {
   std::vector<Lookups> of_replicas;
   for (const float x : {1e8F, 1.0F, 3.0F, 3.0F, 0.0F})
@@ -356,18 +356,18 @@ TEST_CASE("FrequencyEstimator counts the steps between lookups, whatever the gra
                 {.tables = {{"t", frequency, Formula{"step"}}}}, 1);
   const auto look_up = [&](int32_t row) { table.Step({{{row}, {100}}}); };
   for (int step = 0; step < 4; ++step) look_up(0);  // steps 0 to 3
-  // Row 0: the distances 0, 1, 1, 1 go half into 8: 4, 2.5, 1.75, 1.375.
+  // Row 0: the distances 0, 1, 1, 1 enter 8 with factor 1/2: 4, 2.5, 1.75, 1.375.
   CHECK(table["t"] == std::vector<float>{1.375, 8});
   CHECK(table["t/FrequencyEstimator"] == std::vector<float>{3, 0});
-  look_up(1);  // step 4: a distance of 4 goes half into 8
+  look_up(1);  // step 4: a distance of 4 enters 8 with factor 1/2
   CHECK(table["t"][1] == 6);
   look_up(1);
-  look_up(0);  // step 6: 3 is more than twice 1.375, so it takes its place
+  look_up(0);  // step 6: 3 is more than twice 1.375, so it replaces the row
   CHECK(table["t"][0] == 3);
 }
 
-// What three examples look up of the table [1, 2, 3]: ids 2 and 1, weighed by 0.5 and 1; 1 and 0,
-// the latter of weight 0; none.
+// The lookups of three examples in the table [1, 2, 3]: ids 2 and 1 with weights 0.5 and 1; 1 and
+// 0, the latter with weight 0; none.
 struct WeighedLookup {
   explicit WeighedLookup(const std::string& combiner, bool present_rows = true) {
     table = session.AddVariable("t", Shape({3, 1}), {1, 2, 3});
@@ -411,7 +411,7 @@ TEST_CASE("an example without a value touches no row of a table") {
     return lookup.session.Floats("t")[0];
   };
   CHECK(row_0(true) == 1);
-  // As core columns have it, TensorFlow fills empty rows with row 0.
+  // As core columns do, TensorFlow fills empty rows with row 0.
   CHECK(row_0(false) == .5F);
 }
 

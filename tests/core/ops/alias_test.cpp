@@ -1,4 +1,5 @@
-// What may stand in a variable's own memory is read as the step found it, whatever the step writes.
+// A result that may use a variable's own memory has the value at the start of the step, whatever
+// the step writes.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +17,7 @@
 namespace tpuest {
 namespace {
 
-// An op whose result may be its input's memory, as a node that is float [2] as its input is.
+// An op whose result may use its input's memory, as a node of float [2], the input's type.
 struct View {
   std::string_view op;
   Value (*make)(Value x);
@@ -38,7 +39,7 @@ const View kViews[] = {
 
 Tensor Pair(float a, float b) { return Tensor::Of<float>({2}, {a, b}); }
 
-// v is (1, 2) and then 10 more with each step.
+// v starts as (1, 2) and grows by 10 in each step.
 struct Model {
   Graph graph{TestRegistry()};
   Variable* v = graph.AddVariable("v", DType::kFloat, {2}, graph.Constant(Pair(1, 2)));
@@ -47,7 +48,7 @@ struct Model {
 
   Model() { variables.Set("v", Pair(1, 2)); }
 
-  // The fetches of so many steps, one after the other.
+  // The fetches of this number of steps, one after the other.
   std::vector<StepResult> Run(const std::vector<Value>& fetches, const std::vector<Node*>& targets,
                               size_t steps = 1) {
     const ProgramSpec spec{&graph, {}, fetches, targets, {}};

@@ -1,5 +1,5 @@
-// Numbers that no program would write into a graph, but a file may hold: each is refused before
-// memory is read beyond what there is, and before a size overflows.
+// Numbers that no program writes into a graph, but a file may contain: each is refused before
+// memory beyond the tensors is read and before a size overflows.
 
 #include <doctest/doctest.h>
 

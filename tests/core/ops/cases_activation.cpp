@@ -1,4 +1,4 @@
-// Non-linearities and their gradients' ops. The values at seven points are TensorFlow's.
+// Non-linearities and their gradient ops. The values at seven points are TensorFlow's.
 
 #include "core/ops/activation.h"
 #include "tests/core/ops/op_cases.h"
@@ -12,7 +12,7 @@ Tensor Seven(const std::vector<float>& values) { return Floats({7}, values); }
 Tensor Points() { return Seven({-30, -2, -0.5F, 0, 0.5F, 2, 30}); }
 Tensor Dys() { return Seven({1, 2, 3, 4, 5, 6, 7}); }
 
-// An op of `arguments` inputs by its name; in the checks' dtype.
+// An op of `arguments` inputs by its name, in the dtype of the check.
 BuildFn Of(const std::string& op, const Attrs& attrs) {
   return [op, attrs](Graph& graph, const In& in) { return Built{{graph.Add(op, in, attrs)}, {}}; };
 }
@@ -29,7 +29,7 @@ OpCase Known(const std::string& op, const std::vector<Tensor>& inputs,
           .numeric_gradient = false};
 }
 
-// 37 numbers, so that whole vectors and a remainder are there, with bends between them.
+// 37 numbers, so that there are whole vectors and a remainder, with kinks between the numbers.
 OpCase Smooth(const std::string& op, bool is_gradient, const Attrs& attrs = {}) {
   const Tensor x = Wave({37}, 4, 2.5F);
   OpCase op_case{.op = op, .inputs = {x}, .build = Of(op, attrs), .batch = {0}};
@@ -58,7 +58,7 @@ std::vector<OpCase> ForwardCases() {
   };
 }
 
-// Elu's and Selu's read the result, the others the argument.
+// The gradients of Elu and Selu read the result, all others the argument.
 std::vector<OpCase> GradientCases() {
   return {
       Known("ReluGrad", {Dys(), Points()}, {0, 0, 0, 0, 5, 6, 7}),

@@ -1,4 +1,4 @@
-// Adagrad and Ftrl, dense and by rows. Where the steps come from: cases_training.cpp.
+// Adagrad and Ftrl, dense and by rows. cases_training.cpp says where the steps come from.
 
 #include "core/ops/array.h"
 #include "core/ops/training.h"
@@ -72,7 +72,7 @@ std::vector<OpCase> AdagradCases() {
   };
 }
 
-// What the three kinds of Ftrl differ in.
+// The differences between the three kinds of Ftrl.
 struct FtrlKind {
   double lr_power = -0.5;
   bool multiply_linear_by_lr = false;
@@ -141,7 +141,7 @@ std::vector<OpCase> FtrlCases() {
   };
 }
 
-// Rows 2 and 0 of three; -1 is no row.
+// Rows 2 and 0 of three; -1 means no row.
 std::vector<OpCase> RowCases() {
   const std::vector<Tensor> inputs = {Floats({3, 2}, {0.1F, -0.2F, 9, 9, 0.3F, 0.4F}),
                                       Ints({3}, {2, -1, 0})};

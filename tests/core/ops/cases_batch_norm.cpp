@@ -1,4 +1,4 @@
-// Batch normalisation in training, with moving statistics mixed in, and by given statistics. The
+// Batch normalisation in training, mixed with moving statistics, and with given statistics. The
 // numbers are TensorFlow's.
 
 #include "core/ops/batch_norm.h"
@@ -43,7 +43,8 @@ OpCase Row(std::string claim, std::vector<Tensor> inputs, const ops::BatchNormOp
           .sums_rows = options.is_training};
 }
 
-// Results: y, batch mean and variance, and what the gradient reads. Only y has a gradient.
+// Results: y, batch mean and variance, and the outputs that the gradient reads. Only y has a
+// gradient.
 OpCase KnownRow(std::string claim, const ops::BatchNormOptions& options,
                 std::vector<Tensor> expected) {
   OpCase op_case = Row(std::move(claim), Known(), options, static_cast<int>(expected.size()));

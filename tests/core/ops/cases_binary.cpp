@@ -1,4 +1,4 @@
-// Functions of two arguments, choices, AddN.
+// Functions of two arguments, selections, AddN.
 
 #include <limits>
 
@@ -40,8 +40,8 @@ const std::pair<const char*, BinaryBuilder> kSmooth[] = {
     {"Minimum", ops::Minimum},
 };
 
-// Every way to broadcast: same shape, a scalar, a trailing vector, a column, both at once, in
-// front.
+// Every kind of broadcasting: same shape, a scalar, a trailing vector, a column, both at once,
+// leading axes.
 std::vector<OpCase> BroadcastCases() {
   struct Way {
     const char* claim;
@@ -113,7 +113,7 @@ std::vector<OpCase> ArithmeticCases() {
   };
 }
 
-// Four words compared with others, of the first of which there may be but one.
+// Compares four words with others; the first argument may be a single word.
 OpCase Strings(std::string op, std::string claim, BinaryBuilder build, const Shape& shape,
                const std::vector<int>& z) {
   std::vector<std::string> others = {"", "b", "a", "日本"};

@@ -1,5 +1,5 @@
-// Convolutions and their gradients: against the definition, and against TensorFlow's numbers for
-// images that count 1, 2, 3, ...
+// Convolutions and their gradients, compared with their definition and with TensorFlow's numbers
+// for images that count 1, 2, 3, ...
 
 #include <numeric>
 
@@ -21,7 +21,7 @@ struct Sizes {
   Shape filter;
   NaiveWindow window;
   bool depthwise = false;
-  bool numeric_gradient = true;  // off where it would take long
+  bool numeric_gradient = true;  // false if it would take long
 };
 
 ops::ConvOptions OptionsOf(const NaiveWindow& window) {
@@ -67,7 +67,7 @@ std::string NameOf(Side side, bool depthwise) {
   return forward + (side == Side::kInputGrad ? "BackpropInput" : "BackpropFilter");
 }
 
-// One of the three ops; x, filter and, but for the forward op, dy are its inputs.
+// One of the three ops; its inputs are x, filter and, except for the forward op, dy.
 OpCase Row(const Sizes& sizes, Side side, std::vector<Tensor> inputs, Tensor expected) {
   OpCase op_case{.op = NameOf(side, sizes.depthwise),
                  .claim = sizes.claim,
@@ -172,7 +172,7 @@ std::vector<OpCase> DepthwiseCountingRows() {
                       Floats({2, 1, 2, 2}, {536, 572, 686, 728, 800, 860, 998, 1064}));
 }
 
-// As layers have it: what the engine may make one step of.
+// Sequences of ops as in layers, which the engine may fuse.
 std::vector<OpCase> LayerRows() {
   const Sizes sizes{"", {3, 6, 6, 2}, {3, 3, 2, 4}, {}};
   const auto layer = [sizes](const In& in) {

@@ -1,4 +1,4 @@
-// Looking up and ranking.
+// Lookups and rankings.
 
 #include <limits>
 

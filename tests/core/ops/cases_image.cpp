@@ -1,4 +1,4 @@
-// Images resized and moved: TensorFlow's numbers.
+// Resized and transformed images; the numbers are TensorFlow's.
 
 #include <fmt/format.h>
 
@@ -26,8 +26,8 @@ Value Area(Value x, int64_t height, int64_t width, const ops::ResizeOptions& /*o
 // 90   0 255
 Tensor SmallImage() { return Floats({1, 2, 3, 1}, {10, 200, 35, 90, 0, 255}); }
 
-// To 3 x 4. Results are float32 whatever the image, too coarse for slopes: the gradients' own rows
-// have TensorFlow's numbers.
+// Resizes to 3 x 4. Results are float32 for any image, too coarse for numeric gradients, so the
+// gradients have their own rows with TensorFlow's numbers.
 OpCase Resized(const std::string& op, std::string claim, Resizer resize,
                const ops::ResizeOptions& options, const std::vector<float>& expected) {
   return {.op = op,
@@ -113,7 +113,7 @@ std::vector<OpCase> ResizeCases() {
   };
 }
 
-// An image of 4 x 5 with two channels under one transform for all or one for each.
+// An image of 4 x 5 with two channels, under one transform for all images or one per image.
 OpCase Projected(std::string claim, const ops::ProjectiveOptions& options,
                  const std::vector<float>& transform) {
   return {.op = "ImageProjectiveTransformV3",
@@ -127,7 +127,7 @@ OpCase Projected(std::string claim, const ops::ProjectiveOptions& options,
           .batch = {0}};
 }
 
-// Moves of each image by whole pixels, which come with the batch.
+// Shifts each image by whole pixels, which are an input.
 OpCase Moved() {
   return {.op = "ImageProjectiveTransformV3",
           .claim = "each image by its own transform",
@@ -158,7 +158,7 @@ std::string OneRowBmp(const std::vector<std::array<uint8_t, 3>>& pixels) {
          number(24, 2) + number(0, 4) + number(size, 4) + std::string(16, '\0') + row;
 }
 
-// Two files, black to (red 100, green 200, blue 40) and one pixel, in a row of four pixels.
+// Two files, black to (red 100, green 200, blue 40) and one pixel, as rows of four pixels.
 OpCase Decoded(const std::string& interpolation, const Tensor& expected) {
   return {.op = "MapDefun",
           .claim = "image files, " + interpolation,
@@ -188,7 +188,8 @@ std::vector<OpCase> ImageCases() {
   std::vector<OpCase> all = ResizeCases();
   all.push_back(Moved());
   for (OpCase& op_case : DecodedCases()) all.push_back(std::move(op_case));
-  // A turn by 0.5 about the middle, larger by 1.3; and one that tilts the image, too.
+  // A rotation by 0.5 about the middle, with a scale of 1.3; and a transform that also tilts the
+  // image.
   const std::vector<float> turn = {1.1409F, -0.6233F, 0.6531F, 0.6233F, 1.1409F, -1.4580F, 0, 0};
   const std::vector<float> tilt = {0.9F, 0.3F, -0.7F, -0.2F, 1.2F, 0.4F, 0.05F, -0.04F};
   for (const char* const mode : {"REFLECT", "WRAP", "CONSTANT", "NEAREST"}) {

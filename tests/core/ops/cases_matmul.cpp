@@ -1,4 +1,4 @@
-// Products of matrices against their definition, and biases.
+// Products of matrices compared with their definition, and biases.
 
 #include "core/ops/activation.h"
 #include "core/ops/bias.h"
@@ -26,8 +26,8 @@ class Matrix {
   bool transposed_;
 };
 
-// oneDNN's product for AVX2 sums what is left at the edges of its tiles in another order, so that a
-// row's last bit depends on how many rows there are. (Blocks have the same rows in every run.)
+// For AVX2, oneDNN sums the remainders at the edges of its tiles in another order, so a row's last
+// bit depends on the number of rows. (Blocks have the same rows in every run.)
 constexpr double kProductTolerance = 3e-6;
 
 Tensor Product(const Matrix& a, const Matrix& b) {
@@ -62,7 +62,7 @@ OpCase Multiply(std::string claim, const Sizes& n, const ops::MatMulOptions& opt
                  .expected = {Product(Matrix(a, ta), Matrix(b, tb))}};
   op_case.tolerance = kProductTolerance;
   op_case.rows_tolerance = kProductTolerance;
-  // Rows of the batch are those of the result, or are summed over.
+  // Rows of the batch are rows of the result, or are summed.
   if (!ta) {
     op_case.batch = {0};
   } else if (!tb) {
@@ -89,7 +89,7 @@ std::vector<OpCase> ProductCases() {
   return cases;
 }
 
-// Matrices of a batch, each with its own.
+// A batch of matrices, each multiplied by its own.
 OpCase MultiplyEach(std::string claim, const Sizes& n, const ops::MatMulOptions& options) {
   constexpr int64_t kMatrices = 3;
   const auto [tx, ty] = options;
@@ -116,7 +116,7 @@ OpCase MultiplyEach(std::string claim, const Sizes& n, const ops::MatMulOptions&
           .batch = {0, 1}};
 }
 
-// As layers have it: what the engine may make one step of.
+// Sequences of ops as in layers, which the engine may fuse.
 OpCase Layer(std::string claim, bool activated) {
   return {.op = "MatMul",
           .claim = std::move(claim),

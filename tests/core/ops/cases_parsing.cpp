@@ -1,4 +1,4 @@
-// Bytes to values.
+// Ops from bytes to values.
 
 #include "core/io/examples/example.h"
 #include "core/ops/array.h"
@@ -35,7 +35,7 @@ Built Parse(const In& in) {
           {}};
 }
 
-// The same by the op of older graphs, whose keys are scalars.
+// As above, by the op of older graphs, whose keys are scalars.
 Built ParseV1(Graph& graph, const In& in) {
   const auto text = [&](const std::string& key) {
     return graph.Constant(Tensor::Strings({}, {key}));

@@ -1,4 +1,5 @@
-// Pooling and its gradients: against the definition, and TensorFlow's numbers where maxima tie.
+// Pooling and its gradients, compared with their definition, and with TensorFlow's numbers for
+// equal maxima.
 
 #include "core/ops/activation.h"
 #include "core/ops/array.h"
@@ -22,7 +23,7 @@ Value AvgPoolGrad(Value x, Value dy, const NaiveWindow& w) {
                          {"padding", w.padding}});
 }
 
-// Forward ops take x; their gradients' rows take x and dy, and make the maxima themselves.
+// Forward ops take x; the rows of gradients take x and dy, and compute the maxima themselves.
 OpCase Row(const std::string& op, std::string claim, std::vector<Tensor> inputs,
            const NaiveWindow& window, Tensor expected) {
   OpCase op_case{.op = op,
@@ -69,7 +70,7 @@ std::vector<OpCase> Ties(const std::string& claim, const NaiveWindow& window,
       Row("AvgPool", claim, {x}, window, Floats(four, average)),
       Row("MaxPoolGrad", claim, {x, dy}, window, Floats(nine, max_grad)),
       Row("AvgPoolGrad", claim, {x, dy}, window, Floats(nine, average_grad))};
-  rows[0].numeric_gradient = false;  // a tie is a bend
+  rows[0].numeric_gradient = false;  // a tie is a kink
   return rows;
 }
 
@@ -102,7 +103,7 @@ OpCase TiesApart() {
       window, Floats({1, 3, 4, 1}, {0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0}));
 }
 
-// As layers have it: what the engine may reorder.
+// Sequences of ops as in layers, which the engine may reorder.
 OpCase Activated() {
   return {.op = "MaxPool",
           .claim = "of ReLU",

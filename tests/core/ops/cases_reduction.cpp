@@ -41,7 +41,7 @@ const std::pair<const char*, Builder> kNumbers[] = {{"Sum", ops::Sum},
                                                     {"Min", ops::Min},
                                                     {"Prod", ops::Prod}};
 
-// Every way to choose axes.
+// Every kind of selection of axes.
 std::vector<OpCase> AxesCases() {
   std::vector<OpCase> cases;
   for (const auto& [op, build] : kNumbers) {
@@ -145,7 +145,7 @@ std::vector<OpCase> SegmentCases() {
        .build =
            [](Graph&, const In& in) {
              const ops::SummedRows rows = ops::SumRowsOfReplicas(in[0], in[1], 3);
-             // Where -1 stands among the numbers is the home's to choose.
+             // The backend chooses the positions of -1 among the numbers.
              const Value kept = ops::SelectV2(
                  ops::ExpandDims(ops::GreaterEqual(rows.indices, in[0].graph().Scalar<int64_t>(0)),
                                  1),

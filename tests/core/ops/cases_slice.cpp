@@ -1,4 +1,4 @@
-// Picking ranges, padding.
+// Slices and padding.
 
 #include "core/ops/array.h"
 #include "tests/core/ops/op_cases.h"

@@ -11,7 +11,7 @@ namespace {
 
 using In = std::vector<Value>;
 
-// The last row would overflow if exponents were taken as they are.
+// The exponents of the last row would overflow without subtracting the maximum.
 Tensor Logits() { return Floats({3, 3}, {1, 2, 0.5F, 0, -1, 3, 1000, 1001, -1000}); }
 
 OpCase Row(std::string op, std::string claim, std::vector<Tensor> inputs, BuildFn build,
@@ -27,7 +27,7 @@ OpCase Known(OpCase op_case, std::vector<Tensor> expected) {
   op_case.expected = std::move(expected);
   op_case.tolerance = 3e-7;
   op_case.numeric_gradient = false;
-  op_case.in_bfloat16 = false;  // has no 1001
+  op_case.in_bfloat16 = false;  // bfloat16 cannot represent 1001
   return op_case;
 }
 
@@ -42,7 +42,7 @@ Built BuildDense(Graph& /*graph*/, const In& in) {
   return {{ops::SoftmaxCrossEntropyWithLogits(in[0], in[1])}, {}};
 }
 
-// Also the second output, the gradient of each row, which is not differentiated again.
+// Adds the second output, the gradient of each row, which cannot be differentiated again.
 BuildFn WithBackprop(Built (*build)(Graph&, const In&)) {
   return [build](Graph& graph, const In& in) {
     Built built = build(graph, in);

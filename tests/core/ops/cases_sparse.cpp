@@ -1,5 +1,5 @@
-// Ops on sparse tensors and on rows by number, whose sizes follow from values: those stand in the
-// graphs as constants. The numbers are TensorFlow 2.15's.
+// Ops on sparse tensors and on rows by number, whose sizes follow from values, which are constants
+// in the graphs. The numbers are TensorFlow 2.15's.
 
 #include <cmath>
 #include <cstdint>
@@ -25,7 +25,7 @@ Built AllOutputs(Node& node) {
   return built;
 }
 
-// Builds an op on the inputs, with constants at some places among them.
+// Builds an op on the inputs, with constants at some positions among them.
 BuildFn OnConstants(std::string op, std::vector<std::pair<size_t, Tensor>> constants,
                     Attrs attrs = {}) {
   return [op = std::move(op), constants = std::move(constants), attrs = std::move(attrs)](
@@ -216,7 +216,8 @@ std::vector<OpCase> StitchCases() {
        .build = OnConstants("DynamicStitch", {{0, Ints({2}, {2, 0})}, {1, Ints({1}, {2})}},
                             {{"N", int64_t{2}}}),
        .expected = {Floats({3, 2}, {3, 4, 0, 0, 11, 13})},
-       .numeric_gradient = false},  // TensorFlow's is not the slope: each row gets its place's
+       .numeric_gradient = false},  // TensorFlow's gradient is not the derivative: each row gets
+                                    // that of its position
       {.op = "ParallelDynamicStitch",
        .inputs = {Floats({2, 2}, {1, 2, 3, 4}), Floats({1, 2}, {11, 13})},
        .build = OnConstants("ParallelDynamicStitch", {{0, Ints({2}, {2, 0})}, {1, Ints({1}, {1})}},

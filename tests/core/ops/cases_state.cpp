@@ -1,4 +1,4 @@
-// Variables: read, written, gathered, scattered.
+// Variables: reading, writing, gathering, scattering.
 
 #include "core/ops/array.h"
 #include "core/ops/elementwise.h"

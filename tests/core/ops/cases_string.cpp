@@ -149,7 +149,7 @@ std::vector<OpCase> TextCases() {
   const std::vector<std::string> several = {"", "abc", "straße", "日本 🙂"};
   const std::string odd =
       "\xff\xfe"  // these begin characters that never end
-      "a\x80"     // and this goes on one
+      "a\x80"     // and this continues one
       "b";
   const float inf = std::numeric_limits<float>::infinity();
   return {

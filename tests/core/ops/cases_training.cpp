@@ -1,6 +1,5 @@
-// Optimizers: the second of two steps from (1, -2, 3) with the gradients (.1, -.2, .3) and
-// (-.4, .5, 0). The numbers are those of TensorFlow 2's own kernels, which compute 1 - beta in
-// float.
+// Optimizers: the second of two steps from (1, -2, 3) with the gradients (.1, -.2, .3) and (-.4,
+// .5, 0). The numbers are those of TensorFlow 2's kernels, which compute 1 - beta in float.
 
 #include "core/ops/array.h"
 #include "core/ops/training.h"
@@ -13,7 +12,7 @@ using In = std::vector<Value>;
 
 Tensor Three(float a, float b, float c) { return Floats({3}, {a, b, c}); }
 
-// Handles of variables that are filled by the row.
+// Handles of variables whose values the row gives.
 class Slots {
  public:
   explicit Slots(Graph& graph, Shape shape = {3}) : graph_(graph), shape_(std::move(shape)) {}
@@ -30,7 +29,7 @@ class Slots {
 
 Value Num(Graph& graph, double value) { return graph.ScalarOf(DType::kFloat, value); }
 
-// The state after the first step, which the row names, then the second.
+// Starts from the state after the first step, which the row gives, and runs the second.
 OpCase Step(std::string op, std::string claim, std::map<std::string, Tensor> before,
             std::map<std::string, Tensor> after, BuildFn build) {
   return {.op = std::move(op),
@@ -174,7 +173,7 @@ std::vector<OpCase> RMSPropCases() {
   };
 }
 
-// Rows 2 and 0 of three; -1 is no row. All slots start as .1.
+// Rows 2 and 0 of three; -1 means no row. All slots start as .1.
 OpCase RowStep(std::string op, std::string claim, const std::vector<std::string>& slots,
                std::map<std::string, Tensor> after, BuildFn build) {
   const Tensor tenth = Floats({3, 2}, {0.1F, 0.1F, 0.1F, 0.1F, 0.1F, 0.1F});

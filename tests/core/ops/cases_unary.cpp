@@ -1,4 +1,4 @@
-// Functions of one argument, Cast, and the gradients' ops.
+// Functions of one argument, Cast, and gradient ops.
 
 #include <cmath>
 #include <limits>
@@ -31,7 +31,7 @@ BuildFn CastTo(DType dtype) {
   };
 }
 
-// Smooth functions: 37 numbers, so that whole vectors and a remainder are there.
+// Smooth functions: 37 numbers, so that there are whole vectors and a remainder.
 OpCase Smooth(std::string op, UnaryBuilder build, float scale, float offset) {
   return {
       .op = std::move(op), .inputs = {Wave({37}, scale, offset)}, .build = Of(build), .batch = {0}};

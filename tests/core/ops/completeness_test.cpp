@@ -1,4 +1,4 @@
-// What every registered op must have.
+// The properties that every registered op must have.
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 namespace tpuest {
 namespace {
 
-// Ops that are lowered to StableHLO by nobody, and why. Looked at once any op is lowered.
+// Ops without a lowering to StableHLO, and the reason. Checked as soon as any op has a lowering.
 struct Exception {
   std::string_view op;
   std::string_view reason;
@@ -26,7 +26,7 @@ constexpr Exception kNeverLowered[] = {
     {"Unique", "how much it gives depends on the data; gradients are dense on a device"},
 };
 
-// Sources of core/backend, by the end of their path, that may name ops, and why.
+// Sources of core/backend, by the end of their path, that may name ops, and the reason.
 struct Namer {
   std::string_view file;
   std::string_view reason;

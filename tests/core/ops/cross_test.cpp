@@ -1,4 +1,4 @@
-// Crosses of batches whose size is known only when they come.
+// Crosses of batches whose size is known only at run time.
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@
 namespace tpuest {
 namespace {
 
-// Compiled for these inputs, from placeholders of unknown dimensions.
+// Compiles for these inputs, from placeholders of unknown dimensions.
 Tensor CrossOf(const Tensor& words, const Tensor& numbers) {
   Graph graph(TestRegistry());
   VariableStore variables;

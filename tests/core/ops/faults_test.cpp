@@ -1,4 +1,4 @@
-// Wrong graphs and wrong data are refused in words.
+// Invalid graphs and data are refused with a message.
 
 #include <doctest/doctest.h>
 
@@ -272,7 +272,7 @@ TEST_CASE("a size that does not fit into memory is refused at its node before al
   CHECK(refused([&](Graph& g) {
           return g.Add("RandomUniform", {sizes(g, {many})}, {{"dtype", DType::kFloat}});
         }).find(larger) != std::string::npos);
-  // The initial value of a variable may be as large as the variable is.
+  // The initial value of a variable may be as large as the variable.
   Graph graph(TestRegistry());
   const Value drawn =
       graph.Add("RandomUniform", {sizes(graph, {many})}, {{"dtype", DType::kFloat}});

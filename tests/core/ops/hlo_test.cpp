@@ -1,4 +1,5 @@
-// Every row's graph lowered to StableHLO, on XLA's CPU plugin, against the CPU engine.
+// Lowers every row's graph to StableHLO, runs it on XLA's CPU plugin, and compares it with the CPU
+// engine.
 
 #include <doctest/doctest.h>
 

@@ -34,7 +34,7 @@ struct Parsed {
   std::vector<Shape> shapes;
 };
 
-// What `build` makes of the examples, in a program for just these.
+// The results of `build` for the examples, in a program compiled for them.
 template <class Build>
 Parsed RunOn(const Tensor& examples, Build build) {
   Graph graph(TestRegistry());

@@ -1,4 +1,4 @@
-// Where a table's content comes from, and what is refused.
+// The sources of a table's content, and refused tables.
 
 #include "core/ops/lookup.h"
 

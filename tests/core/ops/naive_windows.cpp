@@ -12,7 +12,7 @@ int64_t Span(const NaiveWindow& window, int axis) {
   return (window.size[At(axis)] - 1) * window.dilations[At(axis)] + 1;
 }
 
-// Padding ahead of the image.
+// Padding before the image.
 int64_t Before(const NaiveWindow& window, int axis, int64_t in) {
   if (window.padding == "VALID") return 0;
   if (window.padding == "EXPLICIT") return window.explicit_paddings[At(2 * axis)];
@@ -39,7 +39,7 @@ void ForEachPixel(const Shape& shape, const std::function<void(int64_t, int64_t,
   }
 }
 
-// Calls fn(row, column, tap row, tap column) for what the window of result (i, j) covers.
+// Calls fn(row, column, tap row, tap column) for each pixel in the window of result (i, j).
 void ForEachCovered(const NaiveWindow& window, const Shape& x, int64_t i, int64_t j,
                     const std::function<void(int64_t, int64_t, int64_t, int64_t)>& fn) {
   for (int64_t a = 0; a < window.size[0]; ++a) {
@@ -79,7 +79,7 @@ NaiveConv::NaiveConv(const Shape& x, const Shape& filter, const NaiveWindow& win
   const int64_t last = filter.dim(3);
   y_shape = {x.dim(0), NaiveOut(window, 0, x.dim(1)), NaiveOut(window, 1, x.dim(2)),
              depthwise ? channels * last : last};
-  // Of groups, each has as many results, made of its own channels.
+  // Each group has equally many results, computed from its own channels.
   const int64_t in_group = depthwise ? 1 : last * channels / x.dim(3);
   ForEachPixel(y_shape, [&](int64_t n, int64_t i, int64_t j) {
     ForEachCovered(window, x, i, j, [&](int64_t row, int64_t column, int64_t a, int64_t b) {

@@ -1,5 +1,5 @@
 #pragma once
-// Computes convolution and pooling by their definition, one index after the other.
+// Computes convolution and pooling by their definition, index by index.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tpuest {
 
-// A window's way over height and width.
+// The positions of a window over height and width.
 struct NaiveWindow {
   std::vector<int64_t> size;
   std::vector<int64_t> strides = {1, 1};
@@ -20,7 +20,7 @@ struct NaiveWindow {
 
 // The number of results of a window over `in` elements: axis 0 is height, 1 is width.
 [[nodiscard]] int64_t NaiveOut(const NaiveWindow& window, int axis, int64_t in);
-// The element of the image that tap `k` of result `out` is over; -1: none, it is padding.
+// The element of the image under tap `k` of result `out`; -1 for padding.
 [[nodiscard]] int64_t NaiveAt(const NaiveWindow& window, int axis, int64_t in, int64_t out,
                               int64_t k);
 
@@ -37,16 +37,16 @@ struct NaiveConv {
   Shape y_shape;
   std::vector<Term> terms;
 
-  // x [N, H, W, C], filter [kh, kw, C or C / groups, F], or [kh, kw, C, M] of a depthwise one.
+  // x [N, H, W, C], filter [kh, kw, C or C / groups, F], or [kh, kw, C, M] if depthwise.
   NaiveConv(const Shape& x, const Shape& filter, const NaiveWindow& window, bool depthwise);
 
-  // Tensors are of floats; sums are made in double.
+  // Tensors are float; sums are computed in double.
   [[nodiscard]] Tensor Forward(const Tensor& x, const Tensor& filter) const;
   [[nodiscard]] Tensor InputGrad(const Tensor& filter, const Tensor& dy) const;
   [[nodiscard]] Tensor FilterGrad(const Tensor& x, const Tensor& dy) const;
 };
 
-// The elements of the image that each element of the result is taken from, in order.
+// The elements of the image in the window of each result, in order.
 struct NaivePool {
   Shape x_shape;
   Shape y_shape;

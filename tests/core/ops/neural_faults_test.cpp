@@ -1,4 +1,4 @@
-// Wrong images, filters, matrices and labels are refused in words.
+// Invalid images, filters, matrices and labels are refused with a message.
 
 #include <doctest/doctest.h>
 

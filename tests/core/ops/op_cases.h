@@ -1,7 +1,7 @@
 #pragma once
-// One row an op at least: a small graph around it, its inputs, and what is known of the results.
-// The checks (op_checks.h) walk all rows: shapes, expected values, numeric gradients, GraphDef both
-// ways, other dtypes, and a batch cut into blocks.
+// At least one row per op: a small graph around it, its inputs, and known facts about the results.
+// The checks (op_checks.h) run on all rows: shapes, expected values, numeric gradients, GraphDef
+// both ways, other dtypes, and a batch split into blocks.
 
 #include <functional>
 #include <map>
@@ -16,16 +16,15 @@ namespace tpuest {
 // The results of a case's graph.
 struct Built {
   std::vector<Value> results;
-  std::vector<Node*> targets;  // nodes that are run for what they write
+  std::vector<Node*> targets;  // nodes that are run for their writes
 };
 
 using BuildFn = std::function<Built(Graph& graph, const std::vector<Value>& inputs)>;
 
 struct OpCase {
-  std::string op;     // the registered op that it is about
-  std::string claim;  // a sentence on what is special; may be empty
-  // The tensors that are fed through placeholders. Floating inputs are given as float; checks
-  // convert them.
+  std::string op;     // the registered op under test
+  std::string claim;  // a sentence on what the case shows; may be empty
+  // The tensors to feed to placeholders. Floating inputs are given as float; checks convert them.
   std::vector<Tensor> inputs;
   // Builds the graph with ops:: functions; must work for every floating dtype of the inputs.
   BuildFn build;
@@ -35,12 +34,12 @@ struct OpCase {
   // Values of variables by name, before the run and, as they must be, after it.
   std::map<std::string, Tensor> variables;
   std::map<std::string, Tensor> updated;
-  // Inputs whose axis 0 is the batch: the case also runs with 100 rows, cut and uncut. Results are
-  // equal to the bit unless `sums_rows` or `rows_tolerance`, then but for rounding.
+  // Inputs whose axis 0 is the batch: the case also runs with 100 rows, split and whole. Results
+  // are equal to the bit, or with `sums_rows` or `rows_tolerance` except for rounding.
   std::vector<int> batch;
   bool sums_rows = false;
   double rows_tolerance = 0;  // of results in float that do not sum rows
-  // False for a function that jumps or has a kink near the inputs, or that does not run in double.
+  // False for a function with a jump or a kink near the inputs, or without double.
   bool numeric_gradient = true;
   bool in_double = true;
   bool in_bfloat16 = true;
@@ -49,7 +48,7 @@ struct OpCase {
 // The name of a test: "FloorMod: has the divisor's sign".
 [[nodiscard]] std::string NameOf(const OpCase& op_case);
 
-// All cases; each family's rows stand in a file of their own.
+// All cases; each family's rows are in a separate file.
 [[nodiscard]] std::vector<OpCase> AllOpCases();
 
 [[nodiscard]] std::vector<OpCase> UnaryCases();

@@ -26,7 +26,7 @@ void CheckShapes(const OpCase& op_case) {
   const CaseRun run = program.Run(op_case.inputs);
   for (size_t i = 0; i < run.results.size(); ++i) {
     const Shape& inferred = graph.built.results[i].shape();
-    // Sizes that depend on data are settled where the op is bound.
+    // Sizes that depend on data are known when the op is bound.
     const bool is_bound = TestRegistry().Find(op_case.op)->def->bind != nullptr;
     if (is_bound && !inferred.fully_known()) {
       CHECK(Compatible(inferred, run.results[i].shape()));
@@ -55,7 +55,7 @@ void CheckExpected(const OpCase& op_case) {
 
 namespace {
 
-// A weight for each element of a result, so that no two errors cancel.
+// Different weights for the elements of a result, so that errors do not cancel.
 Tensor WeightsOf(const Value& result) {
   return Wave(result.shape(), 0.7F, 0.4F).Cast(result.dtype());
 }
@@ -80,8 +80,8 @@ std::vector<size_t> Differentiable(const CaseGraph& graph) {
   return chosen;
 }
 
-// dy of each floating result to its gradients for the chosen inputs; those that are there are
-// returned with the input that they belong to.
+// Propagates dy of each floating result to the chosen inputs; returns the existing gradients with
+// their inputs.
 struct InputGradient {
   size_t input;
   Value gradient;
@@ -119,7 +119,7 @@ double Slope(CaseProgram& program, const std::vector<Tensor>& weights,
 
 GradFn GradOf(const OpCase& op_case) { return TestRegistry().Find(op_case.op)->def->grad; }
 bool IsConstant(const OpCase& op_case) { return GradOf(op_case) == NoGradient; }
-// A gradient's op that is not differentiated again.
+// True for a gradient op that cannot be differentiated again.
 bool IsRefused(const OpCase& op_case) { return GradOf(op_case) == ops::NoSecondGradient; }
 
 }  // namespace
@@ -188,7 +188,7 @@ void CheckDTypes(const OpCase& op_case) {
     rounded.inputs = InputsAs(op_case, DType::kBfloat16);
     try {
       compare(InputsAs(rounded, DType::kFloat), rounded.inputs, 0.02);
-    } catch (const Error& error) {  // of products, where the processor has none of bfloat16
+    } catch (const Error& error) {  // products of bfloat16, which the processor lacks
       const bool is_refused = error.message().starts_with("bfloat16 needs a processor");
       if (ChosenCpuIsa().bfloat16 || !is_refused) throw;
     }
@@ -196,7 +196,7 @@ void CheckDTypes(const OpCase& op_case) {
 }
 
 void CheckGraphDef(const OpCase& op_case) {
-  if (op_case.op.starts_with('_')) return;  // no file has it
+  if (op_case.op.starts_with('_')) return;  // no file contains it
   CaseGraph graph(op_case, op_case.inputs);
   const std::string bytes = ToGraphDef(graph.graph);
   Graph again(TestRegistry());
@@ -228,7 +228,7 @@ namespace {
 
 constexpr int64_t kBatchRows = 100;
 
-// The row's inputs with batch inputs repeated to 100 rows; numbers differ a little from row to row.
+// The row's inputs with batch inputs repeated to 100 rows; numbers differ slightly from row to row.
 std::vector<Tensor> BatchInputs(const OpCase& op_case) {
   std::vector<Tensor> inputs = op_case.inputs;
   for (const int i : op_case.batch) {
@@ -254,8 +254,8 @@ std::vector<Tensor> BatchInputs(const OpCase& op_case) {
   return inputs;
 }
 
-// dy = y^2 / 2 + 1, made in the graph so that it has y's rows. (Not a straight line, which batch
-// normalisation has no gradient for.)
+// dy = y^2 / 2 + 1, computed in the graph so that it has y's rows. (A linear function would not do,
+// because batch normalisation has no gradient for it.)
 std::vector<Value> DysInGraph(const Built& built) {
   std::vector<Value> dys;
   for (const Value& y : built.results) {
@@ -298,7 +298,7 @@ void CheckRows(const OpCase& op_case) {
   const RunHow whole{.cut_batch = true, .cut_rows = false};
   OpCase in_float = op_case;
   in_float.inputs = BatchInputs(op_case);
-  // In float, thousands of numbers are added in another order; in double that hides no error.
+  // In float, thousands of numbers are added in another order; in double this hides no error.
   CompareRuns(op_case, in_float.inputs, cut, whole,
               op_case.sums_rows ? 1e-5 : op_case.rows_tolerance, 1e-5);
   if (!op_case.in_double) return;
@@ -307,8 +307,8 @@ void CheckRows(const OpCase& op_case) {
 }
 
 void CheckFusion(const OpCase& op_case) {
-  // Sums over rows may be taken in another order; the last bit of a mean is that much of a channel
-  // that hardly varies.
+  // Sums over rows may be computed in another order; in a channel with little variance the last bit
+  // of a mean matters this much.
   const double tolerance = op_case.sums_rows ? 3e-5 : 1e-6;
   CompareRuns(op_case, op_case.inputs, {}, {.fuse = false}, tolerance, tolerance);
 }

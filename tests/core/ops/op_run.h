@@ -51,8 +51,8 @@ class CaseProgram {
 // Builds and runs the row on these inputs.
 [[nodiscard]] CaseRun RunCase(const OpCase& op_case, const std::vector<Tensor>& inputs);
 
-// States that two tensors have one dtype and shape and differ at most by tolerance times the
-// largest magnitude (NaN is equal to NaN; 0: the same bits).
+// Checks that two tensors have the same dtype and shape and differ by at most `tolerance` times the
+// largest magnitude (NaN equals NaN; 0: the same bits).
 void CheckClose(const Tensor& found, const Tensor& expected, double tolerance);
 
 }  // namespace tpuest

@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// An error is a failure of its row, and the others still run.
+// An Error fails its row; all other rows still run.
 void ForEachCase(void (*check)(const OpCase&)) {
   for (const OpCase& op_case : AllOpCases()) {
     INFO(NameOf(op_case));

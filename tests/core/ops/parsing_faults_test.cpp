@@ -1,4 +1,4 @@
-// Bytes that are not what a graph expects are refused in TensorFlow's words.
+// Bytes that a graph does not expect are refused in TensorFlow's words.
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@
 namespace tpuest {
 namespace {
 
-// Builds on a string placeholder [?] and runs on `text`; the message of the Error, or "".
+// Builds on a string placeholder [?] and runs on `text`; returns the message of the Error, or "".
 template <class Build>
 std::string Refusal(const std::vector<std::string>& text, Code code, Build build) {
   Graph graph(TestRegistry());

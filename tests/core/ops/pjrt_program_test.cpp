@@ -1,4 +1,4 @@
-// Programs on XLA's CPU plugin: steps in stacks, variables that stay, a guard.
+// Programs on XLA's CPU plugin: several steps per call, variables that stay on the device, a guard.
 
 #include <doctest/doctest.h>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr int kReplicas = 2;
 constexpr float kRate = 0.5F;
 
-// loss = mean(x * w); w -= rate * d, where d is the mean of x over the batch, or of sqrt(x), whose
+// loss = mean(x * w); w -= rate * d, where d is the mean over the batch of x, or of sqrt(x), whose
 // loss stays finite where the gradient is not.
 struct Model {
   Graph graph{TestRegistry()};
@@ -118,7 +118,7 @@ TEST_CASE("variables stay on the device, are read and are set") {
   (void)program->Run(one);
   CHECK(W(variables) == 10 - kRate * 1.25F);
   CHECK(StepOf(variables) == 3);
-  // A program of the host sees what the device has left, and the device what that one writes.
+  // A host program sees the device's results, and the device sees the host program's.
   (void)program->Run(one);
   const auto host = MakeCpuBackend()->Compile(model.Spec(), {.replicas = kReplicas}, variables);
   CHECK(Loss(host->Run(one)[0], 0) == 10 - 2 * kRate * 1.25F);

@@ -78,7 +78,7 @@ class Maker {
 
   void Make() {
     const auto& ops = TestRegistry().ops();
-    // No file has those of our own.
+    // No file contains our own ops.
     do {
       op_ = std::next(ops.begin(), static_cast<long>(dice_.Below(ops.size())))->first;
     } while (op_.starts_with('_'));
@@ -102,7 +102,7 @@ class Maker {
     return cases;
   }
 
-  // ---- a graph that is right
+  // ---- a valid graph
 
   void BeginWith(const OpCase& op_case) {
     DType dtype = DType::kFloat;
@@ -116,7 +116,7 @@ class Maker {
     }
   }
 
-  // ---- a graph of the op's record
+  // ---- a graph from the op's record
 
   void BeginWithSignature() {
     const Signature& signature = TestRegistry().Find(op_)->signature;
@@ -208,7 +208,7 @@ class Maker {
     return list;
   }
 
-  // [1, a, b, 1] is what windows are.
+  // Windows have the form [1, a, b, 1].
   std::vector<int64_t> Ints() {
     if (dice_.Percent(40)) return {1, dice_.Between(1, 3), dice_.Between(1, 3), 1};
     return List<int64_t>([this] { return Number(); });
@@ -266,7 +266,7 @@ class Maker {
     return dtype == DType::kInt64 ? numbers : numbers.Cast(dtype);
   }
 
-  // Numbers that go with the shape at hand, by the name that the op gives them.
+  // Numbers that suit the current shape, by the name that the op gives them.
   std::optional<Tensor> NumbersFor(const std::string& name) {
     std::vector<int64_t> numbers;
     const auto is = [&](std::initializer_list<std::string_view> names) {
@@ -299,7 +299,7 @@ class Maker {
     return Tensor::Of<int64_t>({static_cast<int64_t>(numbers.size())}, numbers);
   }
 
-  // Adds what gives an input; the tensor's name.
+  // Adds a source for an input; returns the tensor's name.
   std::string Input(const std::string& name, DType dtype) {
     std::string node = fmt::format("in_{}", def_.node_size());
     if (dtype == DType::kResource) return Handle(node);
@@ -338,7 +338,7 @@ class Maker {
     Describe(node, value);
   }
 
-  // A placeholder of the tensor's dtype, and of as much of its shape as a file tells.
+  // A placeholder of the tensor's dtype and of a part of its shape, as in a file.
   void Describe(pb::NodeDef& node, const Tensor& value) {
     Shape shape = value.shape();
     if (dice_.Percent(20)) shape = Shape::UnknownRank();
@@ -349,7 +349,7 @@ class Maker {
     WriteAttr(AttrValue(shape), (*node.mutable_attr())["shape"]);
   }
 
-  // Makes a constant of what is fed.
+  // Makes a constant of the fed value.
   void Hold(pb::NodeDef& node) {
     const auto fed = feeds_.find(node.name());
     if (fed == feeds_.end() || node.op() != "Placeholder") return;
@@ -364,7 +364,7 @@ class Maker {
     for (pb::NodeDef& node : *def_.mutable_node()) Hold(node);
   }
 
-  // ---- what is wrong with it
+  // ---- faults
 
   pb::NodeDef& Chosen() {
     std::vector<pb::NodeDef*> nodes;
@@ -381,7 +381,7 @@ class Maker {
     if (node.op() == "Const") return ChangeConstant(node);
     const auto inputs = static_cast<size_t>(node.input_size());
     switch (dice_.Below(inputs == 0 ? 2 : 6)) {
-      case 2:  // two inputs change places
+      case 2:  // swaps two inputs
         return node.mutable_input()->SwapElements(static_cast<int>(dice_.Below(inputs)),
                                                   static_cast<int>(dice_.Below(inputs)));
       case 3:
@@ -457,7 +457,7 @@ class Maker {
     try {
       FromGraphDef(alone.SerializeAsString(), graph);
     } catch (const Error&) {
-      return;  // it is wrong already
+      return;  // already invalid
     }
     const Tensor value = Bent(graph.nodes().front()->Attr<Tensor>("value"));
     if (value.dtype() == DType::kHalf) return;
@@ -473,7 +473,7 @@ class Maker {
   std::vector<int64_t> base_ = {2, 3};
 };
 
-// Reads the bytes of a result, so that memory that is gone is found out.
+// Reads the bytes of a result, so that freed memory is detected.
 void Look(const Tensor& tensor) {
   volatile uint64_t sum = 0;
   if (tensor.dtype() == DType::kString) {

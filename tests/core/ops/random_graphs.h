@@ -1,6 +1,6 @@
 #pragma once
-// Random GraphDefs around one op, as a file might hold them, and what becomes of them when they are
-// read, planned and run. A graph follows from its seed alone.
+// Random GraphDefs around one op, as a file might contain them, and the outcome of reading,
+// planning and running them. A graph depends only on its seed.
 
 #include <cstdint>
 #include <string>
@@ -10,19 +10,19 @@ namespace tpuest {
 enum class Outcome {
   kRan,      // to the end
   kRefused,  // by an Error
-  kMemory,   // for want of memory
+  kMemory,   // not enough memory
   kBug       // by any other exception
 };
 
 struct RandomRun {
   std::string op;
   Outcome outcome = Outcome::kRan;
-  std::string message;  // of what was thrown
+  std::string message;  // of the exception
 };
 
-// Reads, plans and runs the graph of this seed, and its gradients now and then.
+// Reads, plans and runs the graph of this seed, and sometimes its gradients.
 [[nodiscard]] RandomRun RunRandomGraph(uint64_t seed);
-// The graph as protobuf text, and the tensors that it is fed.
+// The graph as protobuf text, and its fed tensors.
 [[nodiscard]] std::string RandomGraphText(uint64_t seed);
 
 }  // namespace tpuest

@@ -23,7 +23,7 @@ namespace {
 
 constexpr const char* kOutcomes[] = {"ran", "refused", "memory", "bug"};
 
-// What is asked for beyond this is refused, not given.
+// Allocations beyond this limit fail.
 void LimitMemory() {
   constexpr rlim_t kMostBytes = rlim_t{2} << 30;
   const rlimit limit{kMostBytes, kMostBytes};

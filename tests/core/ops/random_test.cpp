@@ -19,7 +19,7 @@ namespace {
 
 struct Draw {
   int replicas = 1;
-  int64_t rows = 100;  // of a replica
+  int64_t rows = 100;  // per replica
   uint64_t seed = 7;
   int64_t step = 0;
   std::string name = "noise";
@@ -30,7 +30,7 @@ struct Draw {
 
 using Builder = Value (*)(Value, DType, std::string_view);
 
-// All replicas' rows of a tensor drawn for a batch, one after the other.
+// All replicas' rows of a random tensor of a batch, one after the other.
 std::vector<double> Drawn(Builder build, const Draw& draw) {
   Graph graph(TestRegistry());
   const Value x = graph.Placeholder(DType::kFloat, {kUnknownDim, draw.columns}, "x");
@@ -113,7 +113,7 @@ TEST_CASE("normal numbers have mean 0 and deviation 1, truncated ones end at 2")
   CHECK(std::abs(DeviationOf(normal) - 1) < 0.01);
   const auto truncated = Drawn(ops::TruncatedNormal, {.columns = 1000});
   CHECK(std::abs(MeanOf(truncated)) < 0.01);
-  // The deviation of a standard normal cut at two is 0.8796.
+  // The standard deviation of a normal distribution truncated at two is 0.8796.
   CHECK(std::abs(DeviationOf(truncated) - 0.8796) < 0.01);
   for (const double value : truncated) CHECK(std::abs(value) <= 2);
 }
@@ -131,7 +131,7 @@ TEST_CASE("integers fill their range and nothing else") {
   CHECK(std::set<int32_t>(values.begin(), values.end()) == std::set<int32_t>{-2, -1, 0, 1, 2});
 }
 
-// Eight numbers of an op with these attributes in a run of the seed 7.
+// Eight numbers of an op with these attributes in a run with seed 7.
 struct Seeded {
   std::string name = "noise";
   int64_t seed = 0;

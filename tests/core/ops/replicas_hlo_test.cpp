@@ -1,5 +1,5 @@
-// What differs between replicas is on a PJRT plugin what it is on the CPU engine: random numbers
-// and sums.
+// Values that differ between replicas, random numbers and sums, are the same on a PJRT plugin as on
+// the CPU engine.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ constexpr int64_t kStep = 5000000123;  // both words of the counter's step
 
 using Builder = Value (*)(Value, DType, std::string_view);
 
-// A graph over a batch x of seven rows a replica.
+// A graph over a batch x of seven rows per replica.
 struct BatchGraph {
   explicit BatchGraph(int64_t columns) : graph(TestRegistry()), shape{7, columns} {
     x = graph.Placeholder(DType::kFloat, {kUnknownDim, columns}, "x");
@@ -38,7 +38,7 @@ struct BatchGraph {
   void DrawIntegers(Value low, Value high) {
     fetches.push_back(ops::RandomUniformInt(ops::ShapeOf(x), low, high));
   }
-  // The step is read last, so that the programs know it.
+  // Reads the step last, so that the programs know it.
   [[nodiscard]] ProgramSpec Spec() const {
     std::vector<Value> all = fetches;
     all.push_back(step->value);
@@ -93,7 +93,7 @@ void CheckSame(const BatchGraph& batch, uint64_t seed, double tolerance) {
 
 constexpr DType kDTypes[] = {DType::kFloat, DType::kDouble, DType::kBfloat16};
 const Builder kNormals[] = {ops::RandomStandardNormal, ops::TruncatedNormal};
-// A replica begins at a multiple of 4 elements, or not.
+// A replica begins at a multiple of 4 elements, or at another element.
 constexpr int64_t kColumns[] = {4, 3};
 
 TEST_CASE("uniform numbers and integers of XLA's CPU plugin are the engine's to the bit") {

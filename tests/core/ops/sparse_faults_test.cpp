@@ -1,4 +1,4 @@
-// Sizes and numbers of sparse tensors that no tensor has are refused where they are.
+// Invalid sizes and numbers of sparse tensors are refused at their place.
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kHuge = int64_t{1} << 62;
 
-// The error of an op on constants; "" where there is none. Its code is kData.
+// The message of an op's error on constants, whose code is kData; "" if there is none.
 std::string RefusalOf(const std::string& op, const std::vector<Tensor>& inputs, Attrs attrs = {}) {
   try {
     Graph graph(TestRegistry());
@@ -94,7 +94,7 @@ TEST_CASE("segment ids are sorted, and their rows exist") {
                   {rows, Ints({2}, {0, 1}), Ints({2}, {0, 3}), Ints({}, {3})}) ==
         "SparseSegmentMeanWithNumSegments 'x': num_segments is 3, but segment ids go up to 3");
   CHECK(RefusalOf("SparseSegmentSum", {rows, Ints({2}, {0, 2}), Ints({2}, {0, 0})}) !=
-        "");  // of the op that looks rows up
+        "");  // from the op that looks up rows
 }
 
 TEST_CASE("indices of several axes, and positions of stitched rows, are in range") {

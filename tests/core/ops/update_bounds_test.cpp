@@ -1,5 +1,5 @@
-// The bounds that ops which write variables state for the gate of updates: every op states them,
-// and no number that is not finite gets past the gate, whatever the values are.
+// The bounds of ops that write variables, for the gate of updates: every op has bounds, and no
+// number that is not finite passes the gate, whatever the values are.
 
 #include "core/graph/update_bounds.h"
 
@@ -39,7 +39,7 @@ bool MayBeFloating(const Signature& signature, const ArgDef& input) {
   return allowed.empty() || std::any_of(allowed.begin(), allowed.end(), IsFloating);
 }
 
-// A program of one update. Its variables have kElements numbers, and so has the gradient or value.
+// A program of one update. Its variables, and its gradient or value, have kElements numbers.
 class UpdateProgram {
  public:
   // reads_rates: scalars are read from variables; otherwise they are fed.
@@ -132,7 +132,7 @@ constexpr std::array kIndices = {std::array<int32_t, kElements>{0, 1, 2, 3, 4, 5
                                  std::array<int32_t, kElements>{3, 3, 3, 3, 3, 3, 3, 3},
                                  std::array<int32_t, kElements>{5, -1, 2, 5, -1, -1, 2, 7}};
 
-// Sets the program's inputs: draw(input) is a number for one of it.
+// Sets the program's inputs: draw(input) returns a number for one of its elements.
 template <class Draw>
 void SetAll(UpdateProgram& program, std::mt19937& random, Draw draw) {
   for (const auto* const names : {&program.variables(), &program.fed()}) {
@@ -219,7 +219,7 @@ TEST_CASE("no value makes an update leave a number that is not finite") {
       std::mt19937 random(7);
       UpdateProgram program(*op, reads_rates);
       for (int trial = 0; trial < 150; ++trial) {
-        // In most trials most inputs are ordinary: the others decide.
+        // In most trials most inputs are ordinary, so that the rest decides.
         const auto share = static_cast<uint32_t>(trial % 5);
         std::map<std::string, bool> is_extreme;
         SetAll(program, random, [&](const std::string& name) {
@@ -284,12 +284,12 @@ TEST_CASE("an accumulator that another update empties is checked after each step
       MakeCpuBackend()->Compile({&graph, {{guard, {}, false}}, {}, {empty}, guard}, {}, variables);
   const StepFeeds feeds = {{Tensor::Scalar(1.0F)}};
   const auto results = program->Run(std::vector<StepFeeds>(3, feeds));
-  REQUIRE(results.size() == 2);  // 0 / sqrt(0) in the second one
+  REQUIRE(results.size() == 2);  // 0 / sqrt(0) in the second step
   CHECK(results[1].not_finite == "var");
   CHECK(variables.Get("var").values<float>()[0] == 1);
 }
 
-// Assigns 1 / value: infinity for a 0 that any bounds would let through.
+// Assigns 1 / value: infinity for 0, which any bounds would accept.
 void PlanInverse(PlanContext& context) {
   const Buffer variable = context.VariableInput(0);
   const Buffer value = context.Input(1);
@@ -335,7 +335,7 @@ TEST_CASE("the results of an op that states no bounds, or is never sure, are alw
 TEST_CASE("a centred RMSProp is not sure of a row that a step updates twice") {
   const RegisteredOp& op = *TestRegistry().Find("ResourceSparseApplyCenteredRMSProp");
   UpdateProgram program(op, false);
-  // rho is small, and all gradients are what mg is: each update leaves a tenth of the variance.
+  // rho is small, and all gradients equal mg, so each update leaves a tenth of the variance.
   const std::map<std::string, float> values = {
       {"var", 1},     {"mg", 1},       {"ms", 1.0001F},     {"mom", 0}, {"lr", 0.1F},
       {"rho", 0.01F}, {"momentum", 0}, {"epsilon", 1e-10F}, {"grad", 1}};

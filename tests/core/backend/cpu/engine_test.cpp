@@ -1,5 +1,5 @@
-// The engine's promises: every cut of the work gives the same bits, parts are added in one tree,
-// reads see the start of the step.
+// The engine's guarantees: any division of the work gives the same bits, parts are added in one
+// tree, and reads return the values at the start of the step.
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-// A fused program computes the same function: numbers here are small integers, so that sums are
-// exact in any order and "the same" means to the bit.
+// A fused program computes the same function. Numbers are small integers here, so that sums are
+// exact in any order and the results must have the same bits.
 
 #include "core/backend/cpu/fusion.h"
 
@@ -38,7 +38,7 @@ Tensor Numbers(const Shape& shape, int64_t seed) {
   return tensor;
 }
 
-// A product, a bias, and what follows; trained by gradient descent on the sum of squares.
+// A product, a bias, and further ops; trained by gradient descent on the sum of squares.
 struct Net {
   OpRegistry registry{ops::AllOps()};
   Graph graph{registry};
@@ -90,7 +90,7 @@ struct Net {
     return {.graph = &graph, .feeds = {{x, shape}}, .fetches = fetches, .targets = updates};
   }
 
-  // Types of the fused program's nodes that end in what is fetched.
+  // Counts nodes of a type among those of the fused program that a fetch needs.
   [[nodiscard]] int Count(std::string_view type) const {
     const BoundGraph fused = Fused(BindGraph(Spec()));
     const auto& nodes = fused.graph->nodes();
@@ -146,7 +146,7 @@ TEST_CASE("rows that take many operations are cut into smaller blocks") {
     return ScheduleGraph(BindGraph(spec), {.cut_feeds = {true, false}}).blocks;
   };
   CHECK(blocks(8191) == 1);
-  CHECK(blocks(8192) == 3);  // 2 * 8192 * 8192 operations a row
+  CHECK(blocks(8192) == 3);  // 2 * 8192 * 8192 operations per row
 }
 
 TEST_CASE("convolution, bias and ReLU are one, and the gradients of filter and bias") {
@@ -189,7 +189,7 @@ TEST_CASE("ReLU moves after the pool, forwards and backwards") {
   net.Train(net.pooled);
   CHECK(net.Count("_FusedMaxPool") == 1);
   CHECK(net.Count("Relu") + net.Count("MaxPool") == 0);
-  // Both gradients of the parameters look at what the gate lets through.
+  // Both gradients of the parameters read the gate's result.
   const BoundGraph fused = Fused(BindGraph(net.Spec()));
   for (const auto& node : fused.graph->nodes()) {
     if (node->type() == "ReluGrad") CHECK(node->output_shape(0).dim(1) == 3);

@@ -1,5 +1,4 @@
-// Batch normalisation with what stands beside it: which nodes are left, and that a step computes
-// the same.
+// Batch normalisation fused with its neighbours: the remaining nodes, and equal results of a step.
 
 #include "core/backend/cpu/norm_fusion.h"
 
@@ -33,7 +32,7 @@ Tensor Uneven(const Shape& shape, int64_t seed) {
   return tensor;
 }
 
-// Images that are normalised in training; the gradients of scale and offset are asked for.
+// Normalises images in training; computes the gradients of scale and offset.
 struct NormNet {
   OpRegistry registry{ops::AllOps()};
   Graph graph{registry};
@@ -127,7 +126,7 @@ TEST_CASE("an addition is fused with the normalisation and the ReLU after it") {
     net.Differentiate(relu ? ops::Relu(sum) : sum);
     CHECK(net.Count("_FusedBatchNormAdd") == 1);
     CHECK(net.Count("AddV2") + net.Count("Relu") + net.Count("_BatchNormApply") == 0);
-    CHECK(net.Count("ReluGrad") == (relu ? 1 : 0));  // the other branch reads it, too
+    CHECK(net.Count("ReluGrad") == (relu ? 1 : 0));  // the other branch also reads it
     net.CheckClose();
   }
 }

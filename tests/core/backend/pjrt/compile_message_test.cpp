@@ -10,7 +10,7 @@ namespace {
 const Place kKernel = {"job.yaml", 7, 3};
 const Place kMatMul = {"a \"job\".yaml", 12, 5};
 
-// Two arguments, a product and its sum over rows; a constant and a broadcast that are not kept.
+// Two arguments, a product and its sum over rows; a constant and a broadcast that are not listed.
 std::string Module() {
   HloBuilder hlo;
   hlo.SetLocation("features", {});

@@ -1,5 +1,5 @@
-// A PJRT plugin that computes nothing, to be built with one fault at a time. What it says is made
-// up of the words that the tests look for.
+// A PJRT plugin that computes nothing, built with one fault at a time. Its messages consist of the
+// words that the tests look for.
 
 #include <array>
 #include <string>
@@ -38,7 +38,7 @@ constexpr bool kHasTopologies = false;
 constexpr bool kHasTopologies = true;
 #endif
 
-// An address for each kind of handle; nothing is behind it.
+// One address per kind of handle, without an object.
 std::array<char, 8> handles;
 template <class T>
 T* Handle(size_t kind) {
@@ -77,7 +77,7 @@ pjrt::Error* Devices(pjrt::ClientAddressableDevicesArgs* args) {
   args->num_addressable_devices = std::size(devices);
   return nullptr;
 }
-// A program is refused by what its text holds.
+// Refuses a program according to its text.
 pjrt::Error* Refuse(const pjrt::Program* program) {
   const std::string_view code(program->code, program->code_size);
   if (code.find("too_large") != std::string_view::npos) {

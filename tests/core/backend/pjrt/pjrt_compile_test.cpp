@@ -1,4 +1,4 @@
-// Real plugins: what XLA's CPU plugin and libtpu (where ./dev plugins tpu fetched it) say of
+// Real plugins: the answers of XLA's CPU plugin, and of libtpu if ./dev plugins tpu fetched it, to
 // modules.
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@
 namespace tpuest {
 namespace {
 
-// What a function writes to stderr.
+// Returns what a function writes to stderr.
 std::string StderrOf(const std::function<void()>& run) {
   const TemporaryFolder folder;
   const std::string path = folder.File("stderr");
@@ -33,7 +33,7 @@ std::string StderrOf(const std::function<void()>& run) {
   return ReadFile(path);
 }
 
-// x [rows, 128] times a kernel [128, 128], summed over so many replicas.
+// x [rows, 128] times a kernel [128, 128], summed over this number of replicas.
 std::string Module(int64_t rows, int replicas) {
   HloBuilder hlo;
   hlo.SetLocation("features", {});
@@ -79,7 +79,7 @@ TEST_CASE("XLA's CPU plugin says nothing itself") {
   CHECK(error->message().find("no_such_function") != std::string::npos);
 }
 
-// Empty where it is not there.
+// Empty if libtpu is missing.
 std::string Libtpu() {
   try {
     return FindPjrtPlugin("tpu");

@@ -1,4 +1,4 @@
-// What goes wrong with a plugin, by plugins that do it.
+// Faults of plugins, produced by plugins made for this purpose.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -80,7 +80,7 @@ TEST_CASE("a device that is lost: when a program starts, or later") {
   CHECK(later.message() == Fake("fail_await") + ": running a program: the device stopped");
 }
 
-// Holds the node that the plugin names.
+// Contains the node that the plugin names.
 const std::string kModule = "#loc0 = loc(\"conv/Conv2D\"(\"job.yaml\":12:5))\n";
 
 TEST_CASE("a program that a compiler refuses leads to the job's line") {

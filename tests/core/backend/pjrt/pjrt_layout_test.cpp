@@ -1,6 +1,6 @@
-// The PJRT interface as core/backend/pjrt/c_api.h declares it, held to the header that comes with
-// XLA's CPU plugin. Both are read as text, one assertion is written for every struct, field, place
-// in the table and number, and the compiler says which do not hold.
+// Compares the PJRT interface in core/backend/pjrt/c_api.h with the header of XLA's CPU plugin.
+// Reads both as text and writes one assertion per struct, field, table entry and number; the
+// compiler reports those that fail.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -84,7 +84,7 @@ struct Declared {
   std::vector<std::string> members;
 };
 
-// The names that "type name = value, name" declares.
+// The names that a declaration "type name = value, name" declares.
 std::vector<std::string> MembersOf(std::string_view declaration) {
   declaration.remove_prefix(std::min(declaration.find('{') + 1, declaration.size()));
   std::vector<std::string> members;
@@ -98,7 +98,7 @@ std::vector<std::string> MembersOf(std::string_view declaration) {
   return members;
 }
 
-// Everything that our header declares after this keyword: "struct ", "enum class ".
+// All declarations of our header after this keyword: "struct ", "enum class ".
 std::vector<Declared> Declarations(const std::string& header, const std::string& keyword) {
   std::vector<Declared> all;
   const std::string code = WithoutComments(header);
@@ -111,13 +111,13 @@ std::vector<Declared> Declarations(const std::string& header, const std::string&
     for (const std::string& part : Split(code.substr(open + 1, close - open - 1), ';')) {
       for (std::string& member : MembersOf(part)) declared.members.push_back(std::move(member));
     }
-    // The fields that all structs begin with; what it stands for is looked at by itself.
+    // The fields with which all structs begin; their type is checked separately.
     if (declared.name != "Head") all.push_back(std::move(declared));
   }
   return all;
 }
 
-// Assertions in C++, each with what it says when it does not hold.
+// Assertions in C++, each with its message.
 class Assertions {
  public:
   void Add(std::string_view condition, std::string_view otherwise) {
@@ -159,7 +159,7 @@ void AddStruct(const Declared& ours, const TheirNames& names, Assertions& assert
       AddField(ours, field, theirs, field, assertions);
     }
   }
-  // The table ends with the last function that is called.
+  // The table ends with the last function that we call.
   assertions.Add(fmt::format("{}_STRUCT_SIZE {} ours::kStructSize<ours::{}>", theirs,
                              is_table ? ">=" : "==", ours.name),
                  theirs + " has another size");
@@ -179,7 +179,7 @@ void AddEnum(const Declared& ours, const TheirNames& names, Assertions& assertio
   }
 }
 
-// Plugins with a newer header than ours may have more.
+// Plugins with a newer header may have more entries.
 constexpr std::string_view kPrelude = R"(
 #include "pjrt_c_api.h"
 #include "core/backend/pjrt/c_api.h"
@@ -206,8 +206,8 @@ Assertions AllAssertions(const std::string& our_header, const std::string& their
   return assertions;
 }
 
-// The compiler's complaints about what does not hold, with the two numbers where it tells them;
-// everything it says if it says something else.
+// The compiler's messages about failed assertions, with the two numbers if it prints them; its
+// whole output if it prints anything else.
 std::string Complaints(const std::string& said) {
   std::string complaints;
   for (const std::string& line : Split(said, '\n')) {
@@ -219,7 +219,7 @@ std::string Complaints(const std::string& said) {
   return complaints.empty() ? said : complaints;
 }
 
-// What differs between a header like ours and the one in this folder; "": nothing.
+// The differences between a header like ours and the one in this folder; "" if there are none.
 std::string Differences(const std::string& our_header, const std::string& their_folder) {
   const TemporaryFolder folder;
   const std::string ours = folder.File(kOurHeader);

@@ -63,9 +63,9 @@ TEST_CASE("a plugin is found in the Python environment that the program is insta
   CHECK(find({}, "prefix/lib/python3.11/site-packages/tpuest/bin/tpuest") == wheel);
   const std::string debian = Touch(folder.File("local/lib/python3/dist-packages/libtpu/libtpu.so"));
   CHECK(find({}, "local/bin/tpuest") == debian);
-  // Whoever activates an environment means that one.
+  // An active environment takes precedence.
   CHECK(find({{"VIRTUAL_ENV", folder.File("prefix")}}, "local/bin/tpuest") == wheel);
-  // A program elsewhere is in no environment.
+  // A program outside the prefix is in no environment.
   CHECK_THROWS_AS((void)find({}, "prefix/tpuest"), Error);
   CHECK_THROWS_AS((void)find({}, "prefix/build/tpuest"), Error);
 }
@@ -77,7 +77,7 @@ TEST_CASE("where no plugin is found the message says where it looked and what fe
   const Environment environment =
       Of({{"XDG_CACHE_HOME", folder.File("cache")}, {"VIRTUAL_ENV", folder.File("venv")}});
   try {
-    // Installed in the environment that is active: looked for once.
+    // The plugin is in the active environment and is looked up once.
     (void)FindPjrtPlugin("tpu", environment, folder.File("venv/bin/tpuest"));
     FAIL("found one");
   } catch (const Error& error) {

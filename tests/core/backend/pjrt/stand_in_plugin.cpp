@@ -1,8 +1,8 @@
-// A PJRT plugin whose clients have devices of several processes, as XLA's GPU plugin has: it stands
-// in for one where there is no GPU. XLA's CPU plugin computes; its devices know those of one
-// process alone, so every process has a client with the devices of all, shows its own ones, and
-// runs a program of all processes on all of them, with the arguments that the others tell by the
-// key-value callbacks.
+// A PJRT plugin whose clients have devices of several processes, as XLA's GPU plugin has; it
+// replaces that plugin on machines without a GPU. XLA's CPU plugin computes. Its devices belong to
+// only one process, so every process has a client with the devices of all and shows only its own.
+// It runs a program of all processes on all devices, with the arguments that the other processes
+// send by the key-value callbacks.
 //
 //   TPUEST_PLUGINS           has cpu/xla_cpu_pjrt.so
 //   STAND_IN_NOTES           a folder: options.RANK gets the options of a client, a line each;
@@ -63,14 +63,14 @@ const pjrt::Api& Cpu() {
   while (true) ::pause();
 }
 
-// The one client.
+// The only client.
 struct Processes {
   int64_t rank = 0;
   int64_t size = 1;
   size_t devices_of_each = 1;
   pjrt::ClientCreateArgs callbacks;
   pjrt::Client* client = nullptr;
-  std::vector<pjrt::Device*> devices;  // of all, by rank
+  std::vector<pjrt::Device*> devices;  // of all processes, by rank
   int64_t runs = 0;
 } here;
 
@@ -141,7 +141,7 @@ void Put(const std::string& key, const std::string& value) {
   Must(here.callbacks.kv_put_callback(&put));
 }
 
-// A GPU's collective does not hear of a verdict: it waits on.
+// Like a GPU's collective, it is not told of a verdict and waits on.
 std::string Get(const std::string& key) {
   pjrt::KeyValueGetCallbackArgs get{.key = key.data(),
                                     .key_size = key.size(),
@@ -154,7 +154,7 @@ std::string Get(const std::string& key) {
   return value;
 }
 
-// What nobody has put: told at once by the one, after its time by the other.
+// Reads a key that no process has put: one function fails at once, the other after its time limit.
 void LookForNothing() {
   pjrt::KeyValueTryGetCallbackArgs look{.key = "nothing",
                                         .key_size = 7,
@@ -217,7 +217,7 @@ pjrt::Error* ClientCreate(pjrt::ClientCreateArgs* args) {
   Must(Cpu().client_addressable_devices(&all));
   here.devices.assign(all.addressable_devices,
                       all.addressable_devices + all.num_addressable_devices);
-  // As GPU clients do, each tells the others that it is there.
+  // As GPU clients do, each tells the others that it exists.
   Put("there/" + std::to_string(here.rank), std::to_string(::getpid()));
   for (int64_t rank = 0; rank < here.size; ++rank) (void)Get("there/" + std::to_string(rank));
   LookForNothing();
@@ -285,7 +285,7 @@ void AppendBuffer(pjrt::Buffer* buffer, std::string& to) {
   Append(to, dims.num_dims);
   for (size_t i = 0; i < dims.num_dims; ++i) Append(to, dims.dims[i]);
   pjrt::BufferToHostBufferArgs copy{.src = buffer};
-  Must(Cpu().buffer_to_host_buffer(&copy));  // how many bytes it has
+  Must(Cpu().buffer_to_host_buffer(&copy));  // number of bytes
   std::string bytes(copy.dst_size, '\0');
   copy = {.src = buffer, .dst = bytes.data(), .dst_size = bytes.size()};
   Must(Cpu().buffer_to_host_buffer(&copy));
@@ -373,7 +373,7 @@ pjrt::Error* Execute(pjrt::LoadedExecutableExecuteArgs* args) {
   return nullptr;
 }
 
-// It is a GPU's, by its word.
+// Claims to be a GPU's platform.
 pjrt::Error* PlatformName(pjrt::ClientPlatformNameArgs* args) {
   static constexpr std::string_view kName = "cuda";
   args->platform_name = kName.data();

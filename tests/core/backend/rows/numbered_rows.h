@@ -8,7 +8,7 @@
 
 namespace tpuest {
 
-// Weights are the numbers of their elements, slots a tenth.
+// Each weight is the number of its element, and each slot a tenth of it.
 inline std::vector<RowVariable> Numbered() {
   const RowDraw weights = [](std::span<const uint64_t> firsts, int64_t n, float* to) {
     for (const uint64_t first : firsts) {

@@ -13,7 +13,7 @@
 namespace tpuest {
 namespace {
 
-// A table's counts by these rules, and steps that see rows.
+// A table's counts by these rules, and steps that use rows.
 struct CountedSteps {
   explicit CountedSteps(const RowRules& rules)
       : row_counts("t", rules, std::make_shared<RowBudget>()) {}
@@ -42,7 +42,7 @@ void FirstNumbers(std::span<const uint64_t> firsts, int64_t n, float* to) {
 TEST_CASE("a row is trained from its third use on, once a decision has counted two") {
   CountedSteps counted({.admit_after = 3, .evict_after_steps = {}, .decides_every = 2});
   CHECK(counted.Step({5, 7}).empty());
-  CHECK(counted.Step({5}).empty());  // decides: 5 was seen twice
+  CHECK(counted.Step({5}).empty());  // decides: 5 was used twice
   CHECK(counted.row_counts.IsTrained(5));
   CHECK(!counted.row_counts.IsTrained(7));
   CHECK(counted.Step({7}).empty());
@@ -87,7 +87,7 @@ TEST_CASE("a row that no step used for three steps is forgotten, and its count r
   CHECK(counted.Step({2}).empty());
   CHECK(counted.row_counts.IsTrained(1));
   CHECK(counted.Step({}).empty());
-  CHECK(counted.Step({}) == std::vector<int64_t>{1});  // 2 was seen two steps ago
+  CHECK(counted.Step({}) == std::vector<int64_t>{1});  // 2 was used two steps ago
   CHECK(!counted.row_counts.IsTrained(1));
   CHECK(counted.row_counts.IsTrained(2));
   CHECK(counted.Step({1}).empty());

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kSharedRows = 10;
 constexpr int64_t kSharedWidth = 2;
 
-// A table of ten rows that two processes share, each a store of its own; the chief's is asked.
+// A table of ten rows that two processes share, each with its own store; lookups go to the chief's.
 struct TwoStores {
   TwoStores(RowDeal deal, RowLayout layout) {
     Keep(worker, std::make_shared<OtherProcess>(deal, 1), layout);
@@ -28,7 +28,7 @@ struct TwoStores {
 
   [[nodiscard]] RowTable& own() const { return *chief.tables().Find("t")->table; }
   [[nodiscard]] RowTable& theirs() const { return *worker.tables().Find("t")->table; }
-  // Hands what the chief's table has of the worker's rows over.
+  // Passes the worker's rows from the chief's table to the worker.
   void Deal() const {
     theirs().Deal(nullptr);
     own().Deal([this](int owner, int column, int64_t row, std::span<const float> values) {
@@ -93,7 +93,8 @@ TEST_CASE("a partitioned table holds its own rows, and the chief reads it as if 
       CHECK(two.own().WrittenRows() == std::vector<int64_t>{2, 7});
       CHECK(SharedRange(two.own(), 0, 6, 3) == std::vector<float>{12, 13, 70, 71, 16, 17});
       CHECK(SharedRange(two.own(), 1, 1, 2) == std::vector<float>{.1F, .1F, 20, 21});
-      // Another's row is read from its owner, unless it is told before; and it is not written here.
+      // A row of another process is read from its owner, unless its value was sent before; it is
+      // not written here.
       const int64_t asked[] = {7, 9, 2};
       float values[6] = {};
       two.own().Read(0, asked, values);
@@ -136,7 +137,7 @@ TEST_CASE(
   CHECK(before[RowRecords::kDropped] == std::vector<int64_t>{5, 8});
   CHECK(before[RowRecords::kSeenChanged] == std::vector<int64_t>{3, 4, 6, 1});
   two.Deal();
-  // The worker's are those of odd rows.
+  // The worker owns the odd rows.
   PutRecords(two.worker.tables(), "t", RowRecords::kSeen, std::vector<int64_t>{3, 4, 6, 1});
   PutRecords(two.worker.tables(), "t", RowRecords::kSeenChanged, std::vector<int64_t>{3, 4, 6, 1});
   PutRecords(two.worker.tables(), "t", RowRecords::kChanged, std::vector<int64_t>{3, 5});

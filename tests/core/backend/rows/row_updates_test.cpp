@@ -1,4 +1,4 @@
-// Tables of which a step updates as many rows as it has, however many it might have.
+// Tables of which a step updates exactly its rows, however many rows it might have.
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ constexpr int64_t kTableWidth = 2;
 constexpr int kTableReplicas = 2;
 constexpr int64_t kMostOfReplica = 40;
 
-using Sums = std::map<int64_t, float>;  // of a row: what its first number moves by
+using Sums = std::map<int64_t, float>;  // by row: the change of its first number
 
 // Two tables, and updates of both by the same rows: w -= sum, over replicas.
 struct TwoTables {
@@ -72,7 +72,8 @@ struct TwoTables {
   }
 };
 
-// Feeds of so many rows a replica, each once or more, with -1 between them; adds to the sums.
+// Feeds with this number of rows per replica, each once or more, with -1 between them; adds to the
+// sums.
 StepFeeds FeedsOf(int64_t count, int64_t stride, Sums& sums) {
   StepFeeds feeds(2);
   for (int r = 0; r < kTableReplicas; ++r) {
@@ -128,7 +129,7 @@ TEST_CASE("a row that would not be finite takes back what a step wrote of all ta
   const float before = tables.First("second", 22);
   Sums ignored;
   steps = {FeedsOf(30, 11, ignored)};
-  // Both are finite, and their sum over the replicas is not.
+  // Both are finite, but their sum over the replicas is not.
   for (const int r : {0, 1}) {
     steps[0][0][static_cast<size_t>(r)].data<int64_t>()[39] = 500;
     steps[0][1][static_cast<size_t>(r)].data<float>()[39 * kTableWidth + 1] =

@@ -78,7 +78,7 @@ TEST_CASE("a program that ends with this one is ended with its group, even if it
     while (!FileExists(pids)) usleep(1000);
   }
   const auto sleeper = static_cast<pid_t>(std::stoi(ReadFile(pids)));
-  while (kill(sleeper, 0) == 0) usleep(1000);  // until init has taken it
+  while (kill(sleeper, 0) == 0) usleep(1000);  // until init has reaped it
 }
 
 TEST_CASE("a program that is waited for gets a signal once") {

@@ -17,7 +17,7 @@
 namespace tpuest {
 namespace {
 
-// A variable of the environment, as long as it lives.
+// Sets a variable of the environment for its lifetime.
 class EnvironmentValue {
  public:
   EnvironmentValue(const char* name, const std::string& value) : name_(name) {
@@ -51,7 +51,7 @@ TEST_CASE("a lock is held by one, and asking whether it is takes it from nobody"
     REQUIRE(lock != nullptr);
     CHECK(FileLock::IsHeld(path));
     CHECK(FileLock::TryAcquire(path) == nullptr);
-    CHECK(FileLock::IsHeld(path));  // a second asker has let nothing go
+    CHECK(FileLock::IsHeld(path));  // a second query releases nothing
   }
   CHECK(!FileLock::IsHeld(path));
   CHECK(FileLock::TryAcquire(path) != nullptr);

@@ -24,7 +24,7 @@ TEST_CASE("pages that a file has lost while it is mapped are zeros, and the mapp
   CHECK(std::all_of(whole.bytes().begin() + 8192, whole.bytes().end(),
                     [](char c) { return c == '\0'; }));
   CHECK(IsCut(whole.bytes().data()));
-  // Another mapping of it is not.
+  // Another mapping of the file is not.
   const MappedFile rest(path);
   CHECK(rest.bytes().size() == 5000);
   CHECK(!IsCut(rest.bytes().data()));

@@ -20,7 +20,7 @@ TEST_CASE("a letter may become several") {
 TEST_CASE("a sigma at the end of a word is the final one") {
   CHECK(LowerUtf8("ΑΣΑ ΑΣ Σ ΣΑ") == "ασα ας σ σα");
   CHECK(LowerUtf8("ΌΣΟΣ,Σ.") == "όσος,σ.");
-  // What is ignored between letters: an accent, a point, a soft hyphen.
+  // Characters that are ignored between letters: an accent, a point, a soft hyphen.
   CHECK(LowerUtf8("ΑΣ.Α Α\u0301Σ\u00AD") == "ασ.α α\u0301ς\u00AD");
 }
 

@@ -19,7 +19,7 @@ TEST_CASE("A text is matched whole and rewritten as RE2 does it") {
   CHECK(TextPattern("(?s).*").Matches(std::string("a\0\n", 3)));
 }
 
-// The numbers of RE2::GlobalReplace, which is not called: it cannot be ended early.
+// The results of RE2::GlobalReplace, which is not called because it cannot be interrupted.
 TEST_CASE("All matches are rewritten as by RE2's GlobalReplace, including empty ones") {
   const auto all = [](std::string_view pattern, std::string_view text) {
     return TextPattern(pattern).Replaced(text, "-", true);

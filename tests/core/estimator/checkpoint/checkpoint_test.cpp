@@ -18,7 +18,7 @@ TrainResult TrainTo(const ModelFn& model_fn, const EstimatorOptions& options, in
   return Estimator(model_fn, options, home.get()).Train(RangeInput({}), {.max_steps = max_steps});
 }
 
-// Steps of the checkpoints that lie in the folder.
+// Steps of the checkpoints in the folder.
 std::vector<int64_t> StepsOnDisk(const std::string& folder) {
   std::vector<int64_t> steps;
   for (const std::string& name : ListDirectory(folder)) {
@@ -154,7 +154,7 @@ TEST_CASE("another process's run.json stays, and that of a lost process is remov
   TemporaryFolder folder;
   MakeDirectories(folder.File(".tpuest"));
   const std::string begun = folder.File(".tpuest/run.json.tmp.");
-  constexpr int kNobody = 4194399;  // no process has so high a number
+  constexpr int kNobody = 4194399;  // no process has this number
   for (const int writer : {::getppid(), kNobody, ::getpid()}) {
     WriteFileAtomically(begun + std::to_string(writer), "half");
   }
@@ -171,7 +171,7 @@ TEST_CASE("an error shows both shapes if a checkpoint is of another model") {
   const Error error =
       ErrorOf([&] { TrainTo(LinearModel({.bias_size = 3}), Options(folder.path()), 4); });
   CHECK(error.code() == Code::kCheckpoint);
-  REQUIRE(error.faults().size() == 1);  // its slot is not told apart
+  REQUIRE(error.faults().size() == 1);  // its slot is not reported separately
   CHECK(error.message() ==
         "model.ckpt-2: \"dense/bias\" is 1 in the checkpoint, 3 in the graph; was the model "
         "changed?");

@@ -1,4 +1,5 @@
-// Warm starts from a checkpoint that TensorFlow wrote; what tf.estimator makes of it is beside it.
+// Warm starts from a checkpoint that TensorFlow wrote, compared with tf.estimator's results in the
+// same folder.
 
 #include "core/estimator/checkpoint/warm_start/warm_start.h"
 
@@ -41,7 +42,7 @@ WarmStartSettings Settings() {
           .var_name_to_prev_var_name = {{"renamed/kernel", "dense/kernel"}}};
 }
 
-// The graph that the checkpoint is taken up by, its variables all zero.
+// The graph that the checkpoint warm-starts; all its variables are zero.
 class Target {
  public:
   Target() {
@@ -73,7 +74,7 @@ class Target {
   VariableStore store;
 };
 
-// Puts a file into the folder.
+// Writes a file to the folder.
 std::string Write(const TemporaryFolder& folder, const std::string& name, const std::string& text) {
   WriteFileAtomically(folder.File(name), text, false);
   return folder.File(name);
@@ -195,7 +196,8 @@ TEST_CASE("sizes that do not fit their vocabularies are errors") {
   rows.old_vocab_size = -1;
   CHECK(target.Refused(settings) ==
         kFolder + "new_words.txt has 5 words, but tensor emb of the checkpoint has 4");
-  CHECK(target.store.Get("renamed/kernel").AsDouble(0) == 0);  // nothing was taken up
+  // No value was taken from the checkpoint.
+  CHECK(target.store.Get("renamed/kernel").AsDouble(0) == 0);
 }
 
 TEST_CASE("a vocabulary has one word per line, without repetitions") {

@@ -16,7 +16,7 @@ float Metric(const EvaluateResult& result, const std::string& name) {
   return *result.metrics.at(name).data<float>();
 }
 
-// Errors of y = 0 against 2x + 1 on x = i / count.
+// The squared error of y = 0 against 2x + 1 at x = i / count.
 double SquaredError(int64_t i, int64_t count) {
   const double label = 2.0 * static_cast<double>(i) / static_cast<double>(count) + 1;
   return label * label;

@@ -145,7 +145,7 @@ TEST_CASE("without a checkpoint fresh variables predict, and the log says so") {
 }
 
 TEST_CASE("four rows in batches of two are two batches, five are three; padding is not returned") {
-  // Calls of a hook are batches that ran.
+  // Counts a hook's calls, one per batch.
   class Count final : public SessionRunHook {
    public:
     void AfterRun(RunContext& /*context*/, const RunValues& /*values*/) override { ++batches; }

@@ -1,4 +1,4 @@
-// ExportSavedModel: folders, receivers, signatures, tags, verifying.
+// ExportSavedModel: folders, receivers, signatures, tags, verification.
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ ExportArgs RawArgs(const TemporaryFolder& folder) {
           .input_receivers = {{Mode::kPredict, RawServingInputReceiverFn(RangeSpec())}}};
 }
 
-// The linear model with something about its spec changed.
+// The linear model with a change of its spec.
 using Change = std::function<void(const Features& features, TPUEstimatorSpec& spec)>;
 ModelFn LinearModelBut(Change change) {
   return [model = LinearModel(), change = std::move(change)](
@@ -33,7 +33,7 @@ ModelFn LinearModelBut(Change change) {
   };
 }
 
-// A model_dir with a checkpoint of step 3.
+// Trains in a model_dir up to a checkpoint of step 3.
 void TrainIn(const TemporaryFolder& folder) {
   Home home;
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
@@ -83,7 +83,7 @@ TEST_CASE("export_to_tpu follows use_tpu and adds a second meta graph") {
     CHECK(TagsOf(model) == Strings{"serve ", "serve tpu "});
     const auto& output =
         model.Find({"serve", "tpu"}).signatures.at("serving_default").outputs.at("y");
-    // In version 2 the model_fn decides, and this one calls no inference_on_tpu.
+    // In version 2 the model_fn decides, and this one does not call inference_on_tpu.
     CHECK((output.name == "prediction:0") == (version == 2));
     CHECK(output.name.starts_with(version == 1 ? "TPUPartitionedCall:" : "prediction"));
   }
@@ -114,7 +114,7 @@ TEST_CASE("one export contains all modes") {
     CHECK(eval.outputs.contains(key));
   }
   CHECK(model.Find({"train"}).signatures.at("train").outputs.contains("loss"));
-  // Training needs its slots.
+  // Training requires its slots.
   CHECK(BundleReader(JoinPath(result.path, "variables/variables")).Has("dense/bias/Momentum"));
 }
 
@@ -180,7 +180,8 @@ TEST_CASE("a difference refuses the export and leaves no files") {
   TemporaryFolder folder;
   TrainIn(folder);
   Home home;
-  // In an export the feature is called x, else input/x: this model is another one then.
+  // The feature is called x in an export, and otherwise input/x, so this model differs between
+  // them.
   const ModelFn moody = LinearModelBut([](const Features& features, TPUEstimatorSpec& spec) {
     if (features.at("x").node->name() == "x") {
       spec.predictions["y"] = ops::AddV2(spec.predictions["y"], spec.predictions["y"]);
@@ -218,7 +219,7 @@ TEST_CASE("a file that a table reads is copied to assets/ and read from there") 
   args.verify = VerifyArgs{.records = 4, .input_fn = RangeInput({.repeat = 1})};
   const std::string path = estimator.ExportSavedModel(args).path;
   CHECK(ReadFile(JoinPath(path, "assets/words")) == "red\ngreen\n");
-  // Nothing points back to where the file was.
+  // The export does not name the file's original path.
   CHECK(ReadFile(JoinPath(path, "saved_model.pb")).find(folder.path()) == std::string::npos);
 }
 

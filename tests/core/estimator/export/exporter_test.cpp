@@ -8,7 +8,7 @@
 namespace tpuest {
 namespace {
 
-// An exporter in a model_dir; what it writes are empty folders, named by a count.
+// An exporter in a model_dir; it writes empty folders, named by a count.
 struct Bench {
   TemporaryFolder folder;
   Log log;
@@ -53,7 +53,7 @@ TEST_CASE("BestExporter always exports first, then every smaller loss") {
 
 TEST_CASE("BestExporter's first export resets the best, whatever came before it") {
   Bench bench{BestExporterOptions()};
-  // As if evaluations of 50 and 60 had been made without it: none of them was exported.
+  // As if evaluations of 50 and 60 had been made without the exporter: neither was exported.
   MakeDirectories(bench.folder.File(".tpuest"));
   WriteFileAtomically(bench.folder.File(".tpuest/metrics.jsonl"),
                       "{\"step\":0,\"eval\":\"eval\",\"metrics\":{\"loss\":50}}\n"
@@ -87,7 +87,7 @@ TEST_CASE("LatestExporter always exports and keeps the newest") {
   CHECK(options.exports_to_keep == 5);
   options.exports_to_keep = 2;
   Bench bench(options);
-  // Names of other than ten digits are nobody's export.
+  // A name without exactly ten digits is not an export's.
   MakeDirectories(bench.folder.File("export/latest/123456789"));
   for (int i = 0; i < 4; ++i) CHECK(bench.Exports({{"loss", 1}}));
   CHECK(bench.Kept() == std::vector<std::string>{"123456789", "1500000002", "1500000003"});

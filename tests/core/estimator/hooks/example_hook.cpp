@@ -1,4 +1,4 @@
-// A plugin of hooks: ends a training once a step's loss is below the argument `target`.
+// A hook plugin that ends a training once a step's loss is below the argument `target`.
 
 #include <cstdlib>
 #include <string_view>

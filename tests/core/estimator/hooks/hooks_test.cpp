@@ -1,4 +1,4 @@
-// The hooks that a job or a program may give to Train.
+// The hooks that a job or a program can pass to Train.
 
 #include "core/estimator/hooks/hook_factory.h"
 #include "core/estimator/hooks/logging_tensor_hook.h"
@@ -35,7 +35,7 @@ struct HookRun {
     all.hooks.insert(all.hooks.end(), hooks.begin(), hooks.end());
     result = estimator.Train(RangeInput(input), {.max_steps = max_steps}, all);
   }
-  // Of the log, those with this part.
+  // The lines of the log that contain this part.
   [[nodiscard]] Lines LinesWith(std::string_view part) const {
     Lines found;
     for (const std::string& line : home.lines) {

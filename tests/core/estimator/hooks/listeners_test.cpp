@@ -3,7 +3,7 @@
 namespace tpuest {
 namespace {
 
-// Writes down what it is called for; asks to stop after the save of `stop_at`.
+// Records its calls; requests a stop after the save of `stop_at`.
 class Recorder final : public CheckpointSaverListener {
  public:
   explicit Recorder(const std::string& model_dir, int64_t stop_at = -1)

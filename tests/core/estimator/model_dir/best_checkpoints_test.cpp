@@ -46,7 +46,7 @@ TEST_CASE("the best checkpoints stay, with the best one last") {
   CHECK(BestCheckpoint(run.folder.path()) == run.Prefix(20));
   CHECK(IsKeptAsBest(run.folder.path(), run.Prefix(30)));
   CHECK(!CheckpointExists(run.Prefix(10)));
-  run.Add(40, 0.7F);  // of equals the older one is the better
+  run.Add(40, 0.7F);  // of equal metrics the older checkpoint is better
   CHECK(run.Best() == Names{"model.ckpt-40", "model.ckpt-20"});
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("a damaged list of the best is rebuilt from the evaluations") {
   run.Add(30, 0.6F);
   const std::string path = run.folder.File("best");
   const std::string good = ReadFile(path);
-  const auto with = [&](size_t at) {  // another letter in the middle of the file's text
+  const auto with = [&](size_t at) {  // another letter within the file's text
     std::string bytes = good;
     bytes[at] = 'x';
     return bytes;
@@ -134,7 +134,7 @@ TEST_CASE("a damaged list of the best stays until the new one is complete") {
   const std::string good = ReadFile(path);
   WriteFileAtomically(path, "", false);
   const std::string temporary = fmt::format("{}.tmp.{}", path, ::getpid());
-  MakeDirectories(temporary);  // in the place of the file that becomes the new one
+  MakeDirectories(temporary);  // at the path of the new file
   Home home;
   const auto mend = [&] {
     BestCheckpoints(run.folder.path(), run.keep, "eval", false).Mend(20, home.log);

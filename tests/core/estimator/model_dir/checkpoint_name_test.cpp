@@ -10,7 +10,7 @@
 namespace tpuest {
 namespace {
 
-// A model_dir with the checkpoints 5 and 10, of which 5 is the best, and an export.
+// A model_dir with the checkpoints 5 and 10, the best of which is 5, and an export.
 struct NamedRunDir {
   TemporaryFolder folder;
   std::string at_5 = CheckpointAt(folder.path(), 5);

@@ -1,4 +1,4 @@
-// An optimizer's numbers in a checkpoint, and the job's.
+// An optimizer's numbers in a checkpoint and in the job.
 
 #include "core/estimator/checkpoint/variables.h"
 #include "core/nn/optimizers/minimize.h"

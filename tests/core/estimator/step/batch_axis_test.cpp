@@ -1,4 +1,4 @@
-// batch_axis: a batch that is not on the first axis is split where it is.
+// batch_axis: a batch on another axis than the first is split along that axis.
 
 #include "core/estimator/step/batch_axis.h"
 
@@ -12,8 +12,8 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-// Images of 2 x 3 in the place of x: every element of image i is x, but for a pattern around it
-// that sums to 0. [N,2,3], or [2,3,N] with `last`.
+// Images of 2 x 3 instead of x: every element of image i is x plus a pattern that sums to 0.
+// [N,2,3], or [2,3,N] with `last`.
 class Images final : public BatchStream {
  public:
   Images(std::unique_ptr<BatchStream> of, bool last) : of_(std::move(of)), last_(last) {
@@ -54,7 +54,7 @@ InputFn ImageInput(bool last, const RangeOptions& options = {}) {
   };
 }
 
-// The linear model on the mean of each image; `seen`: the shape of what it is given.
+// The linear model on the mean of each image; `seen` receives the shape of its input.
 ModelFn ImageModel(bool last, std::string* seen = nullptr) {
   return [last, seen](Graph& graph, const ModelInputs& inputs, Mode mode, const Params& params) {
     ModelInputs linear = inputs;

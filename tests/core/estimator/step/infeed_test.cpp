@@ -9,7 +9,7 @@ std::unique_ptr<BatchStream> Stream(const RangeOptions& options) {
   return RangeInput(options)({.batch_size = 2});
 }
 
-// Takes everything, one batch at a time; the first index of each.
+// Takes all batches, one at a time, and returns the first index of each.
 std::vector<int64_t> TakeAll(Infeed& infeed) {
   std::vector<int64_t> firsts;
   while (true) {

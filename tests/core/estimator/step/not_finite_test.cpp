@@ -1,5 +1,5 @@
-// Numbers that are not finite: they stay out of variables and slots, and on_nan says what becomes
-// of the run.
+// Numbers that are not finite never reach variables and slots, and on_nan determines how the run
+// continues.
 
 #include <cmath>
 
@@ -26,8 +26,8 @@ ModelFn Overflowing() {
   };
 }
 
-// The linear model, whose train_op also adds the largest float to "noise" at each step: the second
-// one overflows, of finite numbers alone.
+// The linear model, whose train_op also adds the largest float to "noise" in each step: the second
+// step overflows, although all its inputs are finite.
 ModelFn Growing() {
   return [base = LinearModel()](Graph& graph, const ModelInputs& inputs, Mode mode,
                                 const Params& params) {
@@ -111,7 +111,7 @@ TEST_CASE("on_nan: skip_step continues without the batch, on any number of shard
     train("cut", {3, 5, 10});
     const std::string whole = CheckpointBytes(folder.File("whole/model.ckpt-10"));
     CHECK(whole == CheckpointBytes(folder.File("cut/model.ckpt-10")));
-    // Ten steps and the batch that was left out.
+    // Ten steps and the skipped batch.
     CHECK(LoadCheckpoint(folder.File("whole/model.ckpt-10")).resume.position.records == 44);
   }
 }
@@ -129,7 +129,7 @@ TEST_CASE("on_nan: rollback returns to the newest checkpoint, and continues afte
     const RangeOptions range{.count = 100, .nan_at = 13};
     CHECK(estimator.Train(RangeInput(range), {.max_steps = 10}).global_step == 10);
     CHECK(home.Logged("returning to " + folder.File("model.ckpt-2")));
-    // Batches 1, 2, then 5 to 12: 3 and 4 made no step that is still there.
+    // Batches 1, 2, then 5 to 12: the steps of 3 and 4 were undone.
     CHECK(LoadCheckpoint(folder.File("model.ckpt-10")).resume.position.records == 48);
   }
 }

@@ -1,4 +1,4 @@
-// Ops with a seed of their own, in new runs and in those whose checkpoints have no seed_rule.
+// Ops with their own seed, in new runs and in runs whose checkpoints have no seed_rule.
 
 #include <algorithm>
 #include <array>
@@ -54,7 +54,7 @@ DrawnSums SumsOf(const std::string& checkpoint, const std::string& variable) {
   return values;
 }
 
-// Makes a checkpoint one of a program that had no seed_rule.
+// Changes a checkpoint to one of a program without seed_rule.
 void MakeOld(const std::string& checkpoint) {
   std::vector<NamedTensor> entries;
   {
@@ -115,7 +115,7 @@ TEST_CASE("an old run is trained again from its start with the names of its ops"
   const std::string other = TrainSeeded(folder.File("new"), 1);
   CHECK(!SeedsByName(other));
   CHECK(!SeedsByName(folder.File("missing")));
-  // A checkpoint in the folder has the last word.
+  // A checkpoint in the folder takes precedence.
   const std::string whole = TrainSeeded(folder.File("whole"), 3);
   CHECK(CheckpointBytes(again("new")) == CheckpointBytes(whole));
 }
@@ -141,7 +141,7 @@ TEST_CASE("the input of training, evaluation and prediction keeps an old run's r
     std::string checkpoint = Estimator(LinearModel(), Options(folder.path()), home.get())
                                  .Train(input, {.max_steps = max_steps})
                                  .checkpoint;
-    // Each begins by itself, as a command does.
+    // Each run is a separate Estimator, as separate commands would be.
     (void)Estimator(LinearModel(), Options(folder.path()), home.get()).Evaluate(input, {});
     (void)Estimator(LinearModel(), Options(folder.path()), home.get())
         .Predict(input, {}, [](const PredictionRow&) { return true; });

@@ -1,4 +1,4 @@
-// The step that training, a plan and a bench run: what it makes of batches, and of their sizes.
+// The step that training, a plan and a bench share: its results for batches and for batch sizes.
 
 #include "core/estimator/step/train_step.h"
 
@@ -28,7 +28,7 @@ struct LinearStep {
     while (std::optional<Batch> batch = stream->Next()) items.push_back({.batch = *batch});
     return items;
   }
-  // From the stream's beginning.
+  // Reads from the stream's beginning.
   [[nodiscard]] Infeed Read() {
     stream->Seek({});
     return Infeed({.stream = *stream, .clock = home.clock, .stop = home.stop, .step = &step});
@@ -52,7 +52,7 @@ TEST_CASE(
   REQUIRE(items.size() == 4);
   const StepsMade whole = linear.step.Run(items, {});
   REQUIRE(whole.size() == 3);
-  CHECK(whole.Values(0).loss == doctest::Approx(130.0 / 98));  // of 1 and 9/7, foretold as 0
+  CHECK(whole.Values(0).loss == doctest::Approx(130.0 / 98));  // of 1 and 9/7, predicted as 0
   CHECK(!whole.Values(2).diverged);
   const StepsMade last = linear.step.Run(std::span(items).subspan(3), {});
   CHECK(last.size() == 1);

@@ -1,5 +1,5 @@
-// What the chief of a group tells the others arrives as it was given, and variables that are not
-// the same in all processes are named.
+// Control messages of a group's chief arrive unchanged, and variables that differ between processes
+// are named.
 
 #include "core/estimator/group/control_messages.h"
 
@@ -50,7 +50,7 @@ Variables SomeVariables() {
           {"global_step", Tensor::Scalar<int64_t>(7)}};
 }
 
-// The same with the lowest bit of one number's mantissa inverted.
+// The same variables, with the lowest mantissa bit of one number inverted.
 Variables WithFlippedBit() {
   Variables variables = SomeVariables();
   uint32_t bits = 0;

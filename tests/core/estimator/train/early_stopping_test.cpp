@@ -7,7 +7,7 @@
 namespace tpuest {
 namespace {
 
-// At each step a loss and an accuracy.
+// Writes a loss and an accuracy per step.
 void WriteEvaluations(const std::string& folder) {
   EventWriter events(folder, 1e9);
   const auto write = [&](int64_t step, float loss, float accuracy) {
@@ -27,7 +27,7 @@ struct Evaluations {
   [[nodiscard]] EvalMetricsBySteps Read() { return ReadEvalMetrics(folder.path(), home.log); }
 };
 
-// Loops of one step, up to 5; what the hook finds in eval/.
+// Loops of one step, up to 5; the hook reads eval/.
 TrainResult TrainWith(Home& home, const std::string& model_dir, SessionRunHook& hook) {
   EstimatorOptions options = Options(model_dir);
   options.run_config.tpu_config.iterations_per_loop = 1;
@@ -117,7 +117,7 @@ TEST_CASE("stop_if_no_increase and _decrease stop so many steps after the best e
   CHECK(!ended("loss", 1500, false));
   CHECK(ended("loss", 500, false));
   CHECK(!ended("loss", 1001, false, 0.05));
-  // What is better by 0.1 or less is no improvement: 0.7 after 0.8 is none.
+  // A change of 0.1 or less is no improvement: 0.7 after 0.8 is none.
   CHECK(ended("loss", 1000, false, 0.15));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("an evaluation made during the run ends it although the clock was set 
   TemporaryFolder folder;
   Home home;
   EventWriter events(folder.File("eval"), 1e9);
-  events.Scalar(3e9, 2, "loss", 0.1F);  // of a run before, by a clock that was ahead
+  events.Scalar(3e9, 2, "loss", 0.1F);  // of an earlier run whose clock was ahead
   events.Flush();
   EarlyStoppingHook hook = StopBelow(0.5);
   class Write final : public SessionRunHook {

@@ -9,7 +9,7 @@ namespace {
 using Unit = IterationsPerLoopCounter::Unit;
 using Steps = std::vector<int64_t>;
 
-// Time passes in steps alone: as long as each takes.
+// Time passes only in steps, by the duration of each.
 class StepClock final : public Clock {
  public:
   [[nodiscard]] double WallSeconds() const override { return 4e9 + now; }
@@ -18,7 +18,7 @@ class StepClock final : public Clock {
 };
 
 struct LoopRun {
-  Steps loops;  // global steps after each
+  Steps loops;  // global step after each loop
   Steps checkpoints;
 };
 
@@ -75,7 +75,7 @@ TEST_CASE("iterations_per_loop is a count or a time") {
 
 TEST_CASE("the steps of a loop by time follow from the mean time of a step") {
   IterationCountEstimator estimator;
-  CHECK(estimator.Get(10) == 1);  // nothing is known
+  CHECK(estimator.Get(10) == 1);  // no sample yet
   CHECK(estimator.message().empty());
   estimator.Update(2, 1);
   CHECK(estimator.Get(10) == 5);
@@ -153,10 +153,10 @@ TEST_CASE("a run by time counts its loops with the clock it is given") {
   Steps loops;
   AfterEachLoop hook([&](RunContext& /*context*/, const RunValues& values) {
     loops.push_back(values.global_step);
-    clock.now += 1;  // of hooks: not the loop's
+    clock.now += 1;  // time of hooks, which does not count
   });
   (void)estimator.Train(RangeInput({}), {.max_steps = 7}, {&hook});
-  // No time passes in a step: every loop is the first one.
+  // No time passes in a step, so every loop counts as the first one.
   CHECK(loops == Steps{1, 2, 3, 4, 5, 6, 7});
   CHECK(home.Logged("ElapsedTime: 0.000"));
 }
@@ -192,7 +192,7 @@ TEST_CASE("use_tpu: false saves exactly at the step, whatever iterations_per_loo
     const RunOptions options{.per_loop = per_loop, .save_steps = 7, .shards = 0};
     CHECK(TrainLoops(run.path(), {.max_steps = 21}, options).checkpoints == Steps{0, 7, 14, 21});
   }
-  // TensorFlow counts from the step that a run starts at.
+  // TensorFlow counts from the first step of a run.
   const RunOptions options{.per_loop = 2, .save_steps = 7, .shards = 0};
   (void)TrainLoops(folder.path(), {.max_steps = 10}, options);
   CHECK(TrainLoops(folder.path(), {.max_steps = 30}, options).checkpoints ==

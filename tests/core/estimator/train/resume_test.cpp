@@ -26,8 +26,8 @@ EstimatorOptions OptionsOf(const std::string& model_dir, const Setup& setup) {
   return options;
 }
 
-// Runs to the end, or to the first loop that ends at `die_at` or later, and then as a process that
-// is killed there: nothing more is written.
+// Runs to the end, or to the first loop that ends at `die_at` or later, and then behaves like a
+// killed process: nothing more is written.
 void Run(const std::string& model_dir, const Setup& setup, std::optional<int64_t> die_at = {}) {
   Home home;
   Estimator estimator(LinearModel(), OptionsOf(model_dir, setup), home.get());
@@ -47,7 +47,7 @@ std::string Uninterrupted(const Setup& setup) {
   return CheckpointBytes(*LatestCheckpoint(folder.path()));
 }
 
-// Preempts a run at a step, within loops, too.
+// Preempts a run at a step, even within loops.
 class StopAt final : public ProgressListener {
  public:
   StopAt(StopSignal& stop, std::optional<int64_t> step) : stop_(stop), step_(step) {}
@@ -185,7 +185,7 @@ TEST_CASE("a run preempted before it knows that its input has ended, ends when i
       CHECK(ReadFile(cut.File("checkpoint")) == ReadFile(whole.File("checkpoint")));
       CHECK(CheckpointBytes(cut.File("model.ckpt-7")) ==
             CheckpointBytes(whole.File("model.ckpt-7")));
-      // As one that was killed before it had said that it is complete.
+      // Like a run that was killed before it recorded that it is complete.
       CHECK(train(cut.path(), {}).stopped_because == "end of input");
     }
   }
@@ -279,7 +279,7 @@ TEST_CASE("a damaged state file causes a warning, and the resumed run rewrites i
   CHECK(home.Logged("checkpoint: names no checkpoint; using " + newest));
   Run(folder.path(), {.length = {.max_steps = 9}}, 9);  // killed before its first save
   CHECK(LatestCheckpoint(folder.path()) == newest);
-  // The newest shard is damaged as well: the one before it.
+  // The newest shard is damaged as well, so the previous checkpoint is used.
   WriteFileAtomically(folder.File("checkpoint"), "", false);
   WriteFileAtomically(BundleDataPath(newest, 0, 1), "short");
   CHECK(LoadNewest(folder.path(), home.log)->prefix == folder.File("model.ckpt-4"));
@@ -309,7 +309,7 @@ TEST_CASE("a finished run corrects a state file that lists another newest checkp
 TEST_CASE("a restored checkpoint is not written again") {
   TemporaryFolder folder;
   Run(folder.path(), {.length = {.max_steps = 4}});
-  // Stands for the file as it is: a second write would put a whole one in its place.
+  // If the checkpoint were written again, it would have this file.
   const std::string meta = folder.File("model.ckpt-4.meta");
   CHECK(!FileExists(meta));
   Home home;
@@ -394,7 +394,7 @@ TEST_CASE("metrics.jsonl is cut to the restored step and then continued") {
 
 TEST_CASE("metrics.jsonl contains a step before its checkpoint exists") {
   TemporaryFolder folder;
-  MakeDirectories(BundleIndexPath(folder.File("model.ckpt-4")));  // in the checkpoint's way
+  MakeDirectories(BundleIndexPath(folder.File("model.ckpt-4")));  // blocks the checkpoint's path
   CHECK_THROWS_AS(Run(folder.path(), {.save_every = 4}), Error);
   const std::string text = ReadFile(folder.File(".tpuest/metrics.jsonl"));
   CHECK(text.find(R"({"step":4,)") != std::string::npos);

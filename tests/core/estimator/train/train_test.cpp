@@ -86,7 +86,7 @@ TEST_CASE("checkpoints are written at the start, at ends of loops and at the end
 TEST_CASE("checkpoints are written by the clock if seconds are given") {
   TemporaryFolder folder;
   Home home;
-  home.clock.tick = 1;  // at each look
+  home.clock.tick = 1;  // seconds per read of the clock
   EstimatorOptions options = Options(folder.path(), 1);
   options.run_config.save_checkpoints_steps.reset();
   options.run_config.save_checkpoints_secs = 1;
@@ -211,7 +211,7 @@ TEST_CASE("Ctrl-C exits with another code than a preemption") {
   TemporaryFolder folder;
   Home home;
   home.stop.Request(StopSignal::Kind::kInterrupted);
-  home.stop.Request(StopSignal::Kind::kPreempted);  // the first one stands
+  home.stop.Request(StopSignal::Kind::kPreempted);  // the first request counts
   Estimator estimator(LinearModel(), Options(folder.path()), home.get());
   const TrainResult result = estimator.Train(RangeInput({}), {.max_steps = 10});
   CHECK(result.stopped_because == "interrupted");

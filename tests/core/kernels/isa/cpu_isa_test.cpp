@@ -16,7 +16,7 @@ namespace {
 
 constexpr DType kReals[] = {DType::kFloat, DType::kDouble, DType::kBfloat16};
 
-// Every table that can run here.
+// Every table that this processor can run.
 std::vector<const KernelTable*> Tables() {
   std::vector<const KernelTable*> tables = {&base::Table()};
 #ifdef TPUEST_HAS_AVX512
@@ -35,7 +35,7 @@ bool AllAgree(Fn&& fn) {
   return true;
 }
 
-// Numbers of all magnitudes, and at both ends what is no number; a length that fills no vector.
+// Numbers of all magnitudes, and NaN at both ends; the length is not a multiple of a vector.
 Tensor Values(DType dtype, int64_t seed, int64_t n = 1003) {
   Tensor tensor(DType::kDouble, {n});
   for (int64_t i = 0; i < n; ++i) {
@@ -64,7 +64,7 @@ TEST_CASE("a set cannot be pinned once another is in use") {
   CHECK_THROWS(PinCpuIsa(CpuIsa::kBase));
 }
 
-// Eigen 3.4 has another exp of its own for vectors of 16 floats.
+// Eigen 3.4 has a different exp for vectors of 16 floats.
 bool IsEigensExp(Unary op) {
   return op == Unary::kExp || op == Unary::kExpm1 || op == Unary::kSigmoid;
 }

@@ -1,5 +1,5 @@
-// Batch normalisation in one pass gives the bits of its parts, and depthwise convolution those of
-// every set of instructions.
+// Batch normalisation in one pass gives the bits of its parts, and depthwise convolution gives the
+// same bits in every instruction set.
 
 #include <doctest/doctest.h>
 
@@ -20,14 +20,15 @@ namespace {
 
 constexpr DType kNarrow[] = {DType::kFloat, DType::kBfloat16};
 constexpr int64_t kNormRows = 37;
-// Fewer than a vector, no multiple of one, side by side, and more than are taken at once.
+// Fewer than a vector, not a multiple of one, several rows side by side, and more than one run of
+// channels.
 constexpr int64_t kChannels[] = {3, 16, 37, 64, 300, 1100};
 
 bool HaveSameBits(const Tensor& a, const Tensor& b) {
   return a.bytes() == b.bytes() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
-// Numbers of which a Relu6 stops some at either end.
+// Numbers that a Relu6 limits partly at either end.
 struct Norm {
   Norm(DType dtype, int64_t channels)
       : x(Numbers(dtype, {kNormRows, channels})),
@@ -129,7 +130,7 @@ TEST_CASE("a gradient is stopped in the pass that reads it as it would be before
 }
 
 #ifdef TPUEST_HAS_AVX512
-// What the kernels of a table make of the same numbers.
+// The results of a table's kernels for the same numbers.
 std::vector<Tensor> Results(const KernelTable& table, DType dtype, int64_t channels) {
   const Norm norm(dtype, channels);
   const FusedBatchNormKernels fused = table.fused_batch_norm(dtype, NormActivation::kRelu6);

@@ -37,7 +37,7 @@ std::vector<double> Grad(Activation activation, DType dtype, const std::vector<f
 TEST_CASE("what a centred RMSProp divides by is known to be large enough, or not") {
   const RMSPropRates<float> rates{.lr = 0.1F, .rho = 0.9F, .momentum = 0, .epsilon = 1e-10F};
   const auto has_variance = [&](float mg, float ms, float grad) {
-    // Long enough for vectors and a rest, the last one other than the others.
+    // Long enough for vectors and a remainder; the last element differs from the others.
     std::vector<float> of_mg(35, 0), of_ms(35, 1), of_grad(35, 0.5F);
     of_mg.back() = mg;
     of_ms.back() = ms;
@@ -46,8 +46,8 @@ TEST_CASE("what a centred RMSProp divides by is known to be large enough, or not
                               {.least = 1e-20F, .part = 1e-6F});
   };
   CHECK(has_variance(0, 1, 1));
-  CHECK(has_variance(0, 0, 0));   // epsilon is left
-  CHECK(!has_variance(1, 1, 1));  // the same gradient for ever: what is left is rounding
+  CHECK(has_variance(0, 0, 0));   // only epsilon remains
+  CHECK(!has_variance(1, 1, 1));  // the gradient is always the same: only rounding remains
   CHECK(!has_variance(2, 1, 1));  // below 0
   CHECK(!has_variance(0, 1, std::numeric_limits<float>::quiet_NaN()));
   CHECK(!has_variance(0, 1, std::numeric_limits<float>::infinity()));
@@ -142,7 +142,7 @@ TEST_CASE("batch normalisation of head-checked numbers") {
   CHECK(dy_sum == std::vector<double>{4, 8});
   CHECK(dot == std::vector<double>{2, 4});
   std::vector<double> dx(4);
-  // Two values of a channel are always normalised to -1 and 1: nothing is left of their gradient.
+  // Two values of a channel are always normalised to -1 and 1, so their gradient is 0.
   norm.grad_apply(dy.data(), x.data(), scale.data(), mean.data(), variance.data(), dy_sum.data(),
                   dot.data(), 0, 2, dx.data(), 2, 2);
   CHECK(dx == std::vector<double>{0, 0, 0, 0});

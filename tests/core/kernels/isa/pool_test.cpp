@@ -23,7 +23,7 @@ struct Pooled {
   std::vector<float> dx;
 };
 
-// Pools an image of one channel and sends `dy` back, in each dtype; all must agree.
+// Pools an image of one channel and propagates `dy` back, in each dtype; all must agree.
 Pooled MaxOf(const WindowAxis& height, const WindowAxis& width, const std::vector<float>& x,
              const std::vector<float>& dy) {
   Pooled first;
@@ -106,7 +106,7 @@ TEST_CASE("a NaN is the maximum at any position") {
 }
 
 TEST_CASE("squares and windows in general pool alike") {
-  // The same image under windows that cover it, and with a column that no window reaches.
+  // The same image under windows that cover it, and with a column outside all windows.
   constexpr int64_t kChannels = 37;
   const WindowAxis wide = {.in = 5, .out = 2, .size = 2, .stride = 2};
   for (const DType dtype : {DType::kFloat, DType::kBfloat16}) {

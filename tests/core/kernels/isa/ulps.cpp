@@ -44,7 +44,7 @@ Case Of(std::string name, Activation activation, Real (*exact)(Real)) {
           .exact = [exact](Real a, Real) { return exact(a); }};
 }
 
-// The gradient of (dy, the value that it takes: x or y, as TensorFlow's op has it).
+// The gradient as a function of (dy, x or y), as in TensorFlow's op.
 Case GradOf(std::string name, Activation activation, Real (*exact)(Real, Real),
             bool (*is_in_domain)(Real, Real) = nullptr) {
   return {.name = std::move(name),
@@ -62,11 +62,11 @@ Case GradOf(std::string name, Activation activation, Real (*exact)(Real, Real),
 Real Logistic(Real x) { return 1 / (1 + std::exp(-x)); }
 Real Softplus(Real x) { return std::max<Real>(x, 0) + std::log1p(std::exp(-std::abs(x))); }
 
-// As the kernel and TensorFlow have it (Klambauer et al. 2017, appendix A1).
+// As in the kernel and in TensorFlow (Klambauer et al. 2017, appendix A1).
 constexpr Real kSeluScale = 1.0507009873554804934193349852946L;
 constexpr Real kSeluScaleAlpha = 1.7580993408473768599402175208123L;
 
-// Of a magnitude whose products of four fit into a float.
+// True if products of four such numbers fit into a float.
 bool IsModerate(Real x) { return std::abs(x) > 1e-9L && std::abs(x) < 1e9L; }
 bool AreModerate(Real a, Real b) { return IsModerate(a) && IsModerate(b); }
 

@@ -17,7 +17,7 @@
 
 namespace tpuest::ulps {
 
-// The function of one or two numbers that a kernel computes, and where it is measured.
+// The function of one or two numbers that a kernel computes, and its domain of measurement.
 struct Case {
   std::string name;
   // Runs the kernel of `table` over n numbers of T; `b` is null for functions of one number.
@@ -35,7 +35,7 @@ struct Worst {
   double ulps = 0;
   double a = 0;
   double b = 0;
-  // Results that are NaN, or infinite, where the exact one is not, or the other way round.
+  // Results that are NaN or infinite where the exact one is not, or the reverse.
   int64_t kind_differs = 0;
   double kind_a = 0;
   double kind_b = 0;
@@ -51,8 +51,8 @@ long double UlpOf(long double exact) {
   return std::ldexp(1.0L, std::max(exponent, Limits::min_exponent) - Limits::digits);
 }
 
-// All bit patterns of T are equally likely, so all exponents are; with NaN left out. Of two numbers
-// the second is near the first, or of a size of its own.
+// All bit patterns of T except NaN are equally likely, so all exponents are. The second of two
+// numbers is near the first or independent of it.
 template <class T>
 std::vector<T> BitPatterns(size_t n, uint64_t seed) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -74,7 +74,7 @@ std::vector<T> BitPatterns(size_t n, uint64_t seed) {
   return values;
 }
 
-// Numbers of a magnitude that models have: from 2^-12 to 2^8, of both signs.
+// Numbers of typical magnitudes in models, from 2^-12 to 2^8, of both signs.
 template <class T>
 std::vector<T> ModelNumbers(size_t n, uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -96,7 +96,7 @@ Worst Measure(const Case& of, const KernelTable& table, const std::vector<T>& a,
   if (!of.run(table, dtype, a.data(), b.data(), out.data(), a.size())) return worst;
   for (size_t i = 0; i < a.size(); ++i) {
     if (of.is_in_domain && !of.is_in_domain(a[i], b[i])) continue;
-    // Kernels may take subnormal arguments and results for 0, as TensorFlow's do.
+    // Kernels may treat subnormal arguments and results as 0, as TensorFlow does.
     constexpr T kLeast = std::numeric_limits<T>::min();
     if (a[i] != 0 && std::abs(a[i]) < kLeast) continue;
     const long double exact = of.exact(a[i], b[i]);
@@ -105,7 +105,8 @@ Worst Measure(const Case& of, const KernelTable& table, const std::vector<T>& a,
     ++worst.count;
     if (std::isnan(nearest) && std::isnan(out[i])) continue;
     if (!std::isfinite(nearest) || !std::isfinite(out[i])) {
-      // The largest number instead of infinity is a distance of one, and so is the reverse.
+      // The largest number instead of infinity counts as a distance of one, and so does the
+      // reverse.
       const bool is_next =
           !std::isnan(nearest) && !std::isnan(out[i]) && (out[i] < 0) == (nearest < 0) &&
           std::max(std::abs(out[i]), std::abs(nearest)) == std::numeric_limits<T>::infinity() &&

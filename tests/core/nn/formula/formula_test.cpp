@@ -37,7 +37,7 @@ struct Fixture {
     const Value value = Build(text);
     return fmt::format("{} {}", NameOf(value.dtype()), value.shape().Text());
   }
-  // The column of the fault, what it is, and the way out.
+  // The column of the fault, its message, and its hint.
   std::string Says(const std::string& text) {
     try {
       (void)Build(text);
@@ -196,7 +196,7 @@ TEST_CASE("a part of each text is one that split returns, or empty") {
   f.names.values["s"] =
       f.session.graph().Constant(Tensor::Strings({4}, {"Doe, Mr. John", "", "a,b,,c", "  x  y\t"}));
   const auto gives = [&](const std::string& text, const std::string& expected) {
-    // Joined by a sign that none of them has.
+    // Joined by a character that none of them contains.
     const bool is =
         f.Gives("cast(" + text + " == [" + expected + "], int32)") == Floats{1, 1, 1, 1};
     if (!is) MESSAGE(text);

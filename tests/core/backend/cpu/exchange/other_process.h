@@ -1,5 +1,5 @@
 #pragma once
-// The owners of a table's rows where the other process of two is a store in this one.
+// The owners of a table's rows in a group of two, where the other process is a store in this one.
 
 #include <algorithm>
 #include <string>
@@ -13,7 +13,7 @@ namespace tpuest {
 
 class OtherProcess final : public RowOwners {
  public:
-  // Rank `rank` of two, or more; the other's store, or none.
+  // Rank `rank` of two or more; the store of the other process, or nullptr.
   explicit OtherProcess(RowDeal deal, int rank = 0, VariableStore* other = nullptr,
                         int processes = 2)
       : RowOwners(processes, rank, deal), other_(other) {}

@@ -39,15 +39,15 @@ class SecondOfTwo final : public Collective {
   [[nodiscard]] std::vector<std::string> TakeAll() override { return {TakeFrom(0), ""}; }
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
-  std::deque<std::string> given;  // by the other process, to this one
-  std::vector<std::string> sent;  // to the other
+  std::deque<std::string> given;  // from the other process to this one
+  std::vector<std::string> sent;  // to the other process
 
  private:
   std::vector<ReplicaRange> parts_ = {{2, 2}};
   std::vector<int> others_ = {0};
 };
 
-// A piece of what is gathered: runs of rows, each of a replica of a job.
+// A piece of the gathered data: runs of rows, each from a replica of a job.
 template <class Index>
 class Piece {
  public:
@@ -65,7 +65,7 @@ class Piece {
                 std::string_view(reinterpret_cast<const char*>(values.data()),
                                  values.size() * sizeof(float)));
   }
-  // It is the last, of so many jobs.
+  // The end of the last message, for this number of jobs.
   std::string End(uint32_t jobs) { return Rows(jobs, 0, {}, "").Take(); }
   std::string Take() { return writer_.Take(); }
 
@@ -75,8 +75,8 @@ class Piece {
 
 using AtFn = std::function<char*(Buffer, int)>;
 
-// Of a job whose buffers 0 to 3 are the numbers and values of a replica, three and so many, each
-// before the same of all: where they are.
+// A job whose buffers 0 to 3 hold the numbers and values of a replica, and the number of each;
+// followed by their positions.
 template <class Number, class Value>
 AtFn MemoryOf(Number* own, Number* numbers, Value* own_values, Value* values, ptrdiff_t many) {
   return [=](Buffer buffer, int replica) -> char* {
@@ -102,7 +102,7 @@ void Gather(const std::vector<GatherJob>& jobs, const AtFn& at, ThreadTeam& team
 }  // namespace
 
 TEST_CASE("each process has what all replicas give, in their order, but for what fills up") {
-  // Of replicas 2 and 3: three numbers each, and two bytes of each number.
+  // Of replicas 2 and 3: three numbers each, and two bytes per number.
   int32_t own[] = {7, -1, 8, 9, -1, -1};
   std::string bytes("ab\0\0cdefxy\0\0", 12);
   std::vector<int32_t> numbers(12, 77);
@@ -116,7 +116,7 @@ TEST_CASE("each process has what all replicas give, in their order, but for what
                   Piece<int32_t>().Rows(0, 0, {6}, "EF").End(1)};
   ThreadTeam team(2);
   Gather(jobs, at, team, others);
-  // A -1 with something behind it stays.
+  // A -1 before another number stays.
   CHECK(others.sent ==
         std::vector<std::string>{Piece<int32_t>()
                                      .Rows(0, 0, {7, -1, 8}, std::string_view("ab\0\0cd", 6))
@@ -131,7 +131,7 @@ TEST_CASE("each process has what all replicas give, in their order, but for what
 }
 
 TEST_CASE("rows leave in pieces, and are one whole where they come") {
-  // Of replicas 2 and 3 a job of one wide row, and one of many.
+  // Replicas 2 and 3 have one job with a wide row and one with many rows.
   constexpr size_t kRows = 50000;
   std::vector<std::vector<int64_t>> numbers = {std::vector<int64_t>(kRows),
                                                std::vector<int64_t>(kRows)};
@@ -155,7 +155,7 @@ TEST_CASE("rows leave in pieces, and are one whole where they come") {
   BeginGather(jobs, others.share(), at, team, &others);
   CHECK(others.sent.size() > 8);
   for (const std::string& piece : others.sent) CHECK(piece.size() < 2 * kExchangedBytes);
-  // The other process has given the same.
+  // The other process has sent the same.
   others.given = {others.sent.begin(), others.sent.end()};
   EndGather(jobs, others.share(), at, &others);
   CHECK(others.given.empty());
@@ -189,7 +189,7 @@ TEST_CASE("of a table that processes share each gets the gradients of the rows t
     table->Deal(nullptr);
     Gather(jobs, at, team, others);
     CHECK(numbers == std::vector<int64_t>{3, 1, -1, -1, -1, -1, 5, -1, -1, 1, 9, -1});
-    // What belongs to a -1 stays as it was.
+    // Values of a -1 stay unchanged.
     CHECK(values == std::vector<float>{.3F, .11F, 77, 77, 77, 77, .5F, 77, 77, .1F, .9F, 77});
     CHECK(others.sent == std::vector<std::string>{Piece<int64_t>()
                                                       .Rows(0, 0, {4}, std::vector<float>{.4F})

@@ -27,7 +27,7 @@
 namespace tpuest {
 namespace {
 
-// One of two processes that are in this one: a message is there when the other has given it.
+// One of two processes within this one: a message is available when the other has sent it.
 class OneOfTwo final : public Collective {
  public:
   explicit OneOfTwo(int rank) : share_{rank, 1}, parts_{share_}, others_{1 - rank} {}
@@ -62,7 +62,7 @@ class OneOfTwo final : public Collective {
   [[nodiscard]] std::vector<std::string> Gather(std::string_view /*given*/) override { return {}; }
 
   std::deque<std::string> there;
-  size_t largest = 0;  // bytes of what it has given
+  size_t largest = 0;  // largest message in bytes
 
  private:
   const ReplicaRange share_;
@@ -76,8 +76,8 @@ class OneOfTwo final : public Collective {
 constexpr int64_t kAskedRows = 100'000;
 constexpr int64_t kAskedWidth = 4;
 
-// A process with two tables of which it has every other row: of each third of them the weights are
-// minus their numbers. Buffer i is the numbers that lookup i of its replica looks at.
+// A process with two tables, of which it owns every other row; in a third of these rows the weights
+// are minus the row's number. Buffer i has the numbers that lookup i of its replica reads.
 struct Process {
   explicit Process(int rank) : collective(rank) {
     for (int i = 0; i < 2; ++i) {
@@ -108,7 +108,7 @@ struct Process {
         },
         &collective);
   }
-  // How many rows that a lookup finds are not as their owner has them.
+  // The number of looked-up rows that differ from their owner's.
   [[nodiscard]] int64_t WrongOf(size_t table, int buffer) const {
     int64_t wrong = 0;
     for (const int64_t row : ids[static_cast<size_t>(buffer)]) {
@@ -144,7 +144,7 @@ TEST_CASE("rows of others are asked for, answered while phases run, and there fo
   TwoProcesses two;
   for (Process* const process : {&two.first, &two.second}) {
     process->ids.resize(2);
-    // Many of one table, some twice and some that are none; few of the other.
+    // Many numbers of one table, some twice and some out of range; few of the other table.
     for (int64_t i = 0; i < 60'000; ++i) process->ids[0].push_back(i * 7 % (kAskedRows / 2));
     process->ids[0].push_back(-1);
     process->ids[0].push_back(kAskedRows);
@@ -181,7 +181,7 @@ TEST_CASE("rows of others are asked for, answered while phases run, and there fo
     CHECK(process->collective.there.empty());
     CHECK(process->WrongOf(0, 0) == 0);
     CHECK(process->WrongOf(1, 1) == 0);
-    // And how many of each table.
+    // Includes the number of rows per table.
     CHECK(process->collective.largest <= kExchangedBytes + 2 * sizeof(uint64_t));
     CHECK(process->collective.largest > kExchangedBytes / 2);
     process->fetches->ReleaseRemote();
@@ -194,7 +194,7 @@ TEST_CASE("what is asked for of several phases comes in the order of its message
   for (Process* const process : {&two.first, &two.second}) {
     process->ids = {{1, 2, 3, 30}, {4, 5, 6}, {9, 10, 30}};
     process->phases.resize(4);
-    // Of phases 2 and 3 together; of phase 3's second table when phase 2 begins.
+    // The rows of phases 2 and 3 together; those of phase 3's second table when phase 2 begins.
     process->phases[0].asks = {1, 2};
     process->phases[2].asks = {3};
     process->phases[1].jobs = {process->JobOf(0, 0)};

@@ -49,7 +49,7 @@ struct ObjectModel {
   }
 };
 
-// An object-based checkpoint in memory, put together by hand.
+// An object-based checkpoint in memory, made by hand.
 struct Objects {
   SavedState saved{.prefix = "dir/ckpt-1"};
 
@@ -72,7 +72,7 @@ struct Objects {
     saved.tensors[graph().at(node).key] = value;
     return node;
   }
-  // A model with one layer; its kernel.
+  // Adds a model with one layer; returns its kernel.
   int Net(const std::string& name, const std::string& full_name, const Tensor& kernel) {
     return Stored(Object(Object(0, name), "layer_with_weights-0"), "kernel", full_name, kernel);
   }
@@ -247,13 +247,13 @@ TEST_CASE("a model trained by a Keras optimizer has the layout of model_to_estim
   CHECK(saved.tensors.contains(kernel + ".OPTIMIZER_SLOT/optimizer/m/" + value));
   CHECK(saved.tensors.contains("optimizer/beta_1/" + value));
   CHECK(saved.tensors.contains("estimator_global_step/" + value));
-  // tf.train.Checkpoint(model=..., optimizer=..., step=...) finds them, too.
+  // tf.train.Checkpoint(model=..., optimizer=..., step=...) also finds them.
   CHECK(saved.objects->Walk(0, "model/" + kernel.substr(0, kernel.size() - 1)) ==
         saved.objects->Walk(0, kernel.substr(0, kernel.size() - 1)));
   CHECK(saved.objects->Walk(0, "step") == saved.objects->Walk(0, "estimator_global_step"));
   CHECK(saved.objects->at(*saved.objects->Walk(0, "optimizer/iter")).key ==
         "estimator_global_step/" + value);
-  // So does tf.train.Checkpoint(net=...) of a model that keeps the layer as `dense`.
+  // So does tf.train.Checkpoint(net=...) for a model whose attribute for the layer is `dense`.
   CHECK(saved.objects->Walk(0, "net/dense/kernel") ==
         saved.objects->Walk(0, kernel.substr(0, kernel.size() - 1)));
   VariableStore back;
@@ -277,7 +277,7 @@ TEST_CASE("a damaged object graph gives the values, or one error that names the 
       std::string damaged = cut ? whole.substr(0, at) : whole;
       if (!cut) damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at % 8)));
       tensors.front().tensor = Tensor::Strings(Shape(), {damaged});
-      // A file system may flush a file that is renamed over another one.
+      // A file system may flush a file when another is renamed over it.
       RemoveFile(BundleIndexPath(folder.File("c")));
       RemoveFile(BundleDataPath(folder.File("c"), 0, 1));
       WriteBundle(folder.File("c"), tensors, {.fsync = false});

@@ -1,4 +1,4 @@
-// Sounds of summaries are the bytes that tf.compat.v1.summary.audio gave for the same tensors.
+// Sounds of summaries have the bytes that tf.compat.v1.summary.audio writes for the same tensors.
 
 #include <doctest/doctest.h>
 

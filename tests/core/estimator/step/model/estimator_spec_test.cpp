@@ -1,4 +1,4 @@
-// EstimatorSpec, as_estimator_spec, and the hooks that a spec brings.
+// EstimatorSpec, as_estimator_spec, and the hooks of a spec.
 
 #include "core/estimator/step/model/estimator_spec.h"
 
@@ -18,7 +18,7 @@ ModelFn AsPlainModel(ModelFn model_fn, Log& log) {
       log);
 }
 
-// Adds its name to a list when it begins, is called and ends.
+// Adds its name to a list at its begin, at each call and at its end.
 class Named final : public SessionRunHook {
  public:
   Named(std::string name, std::vector<std::string>& calls)

@@ -1,4 +1,4 @@
-// Images of summaries have the pixels that tf.compat.v1.summary.image gave for the same tensors.
+// Images of summaries have the pixels that tf.compat.v1.summary.image writes for the same tensors.
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 namespace tpuest {
 namespace {
 
-// One batch of two rows, the second of which is record 7 of "a.csv".
+// One batch of two rows; the second row is record 7 of "a.csv".
 class OneBatch final : public BatchStream {
  public:
   explicit OneBatch(nn::Labels<Tensor> labels) {

@@ -1,4 +1,4 @@
-// scaffold_fn: called once, what it may hold, and what its scaffold does.
+// scaffold_fn: it is called once; what it may contain; what its scaffold does.
 
 #include "core/estimator/step/model/scaffold.h"
 
@@ -42,7 +42,7 @@ TEST_CASE("a scaffold_fn is called once in each mode") {
   EstimatorOptions options = Options(folder.path(), 0);
   options.eval_batch_size = 5;
   Estimator estimator(model, options, home.get());
-  // Batches of 4, 4, 4 and a short one, for which the model is built again.
+  // Batches of 4, 4, 4 and a short one, for which the model is built a second time.
   estimator.Train(RangeInput({.count = 14, .repeat = 1}), {.max_steps = 9});
   CHECK(calls == 1);
   estimator.Evaluate(RangeInput({.repeat = 1}));

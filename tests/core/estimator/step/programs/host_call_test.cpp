@@ -1,5 +1,5 @@
-// host_call: what it is given, when it runs, and where its scalars go. The numbers of the loops are
-// those of TensorFlow's own tests of TPUEstimator.
+// host_call: its inputs, the steps at which it runs, and where its scalars are written. The numbers
+// of the loops are those of TensorFlow's own tests of TPUEstimator.
 
 #include "core/io/events/event_reader.h"
 #include "core/nn/global_step.h"
@@ -14,7 +14,7 @@ namespace {
 
 using Tensors = std::map<std::string, Value>;
 
-// The linear model with a host_call on x and on the global step that the step begins with.
+// The linear model with a host_call on x and on the global step at the start of the step.
 ModelFn WithHostCall(HostCallFn fn) {
   return [fn = std::move(fn), base = LinearModel()](Graph& graph, const ModelInputs& inputs,
                                                     Mode mode, const Params& params) {

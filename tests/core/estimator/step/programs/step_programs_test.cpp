@@ -1,4 +1,4 @@
-// Programs are compiled once for the shapes of their inputs, and the last used ones are kept.
+// Programs are compiled once per input shapes, and the most recently used ones are kept.
 
 #include <doctest/doctest.h>
 
