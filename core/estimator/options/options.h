@@ -301,8 +301,8 @@ struct EmbeddingsOptions {
        .tpuest = true});
     v("incremental", incremental,
       {.help =
-           "save whole tables in every N-th checkpoint; those between save only the rows changed "
-           "since the last whole one, which they need to be read; 1 always saves whole tables",
+           "save whole tables in every N-th checkpoint; the checkpoints between save only rows "
+           "changed since then, and can be read only with that one; 1 always saves whole tables",
        .tpuest = true,
        .changes_bits = false});
   }

@@ -117,7 +117,7 @@ struct Adagrad {
   void Visit(V& v) {
     options.Visit(v);
     v("initial_accumulator_value", initial_accumulator_value, {.help = kAccumulatorHelp});
-    v("epsilon", epsilon, {.help = "number added to the root of n"});
+    v("epsilon", epsilon, {.help = "number added to the square root of the accumulator"});
   }
 };
 

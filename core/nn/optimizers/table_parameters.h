@@ -17,7 +17,7 @@ namespace tpuest::nn {
 inline constexpr std::string_view kTableRateHelp =
     "learning rate of tables without their own, here or in their column";
 
-// The arguments that all but one of them have after their own.
+// The last arguments of all optimizers of tables but one.
 struct RowOptions {
   bool use_gradient_accumulation = true;
   std::optional<double> clip_weight_min;
@@ -108,7 +108,8 @@ struct AdagradMomentumParameters {
     v("learning_rate", learning_rate, {.help = kTableRateHelp, .required = true});
     v("momentum", momentum, {.help = kMomentumHelp, .required = true});
     v("use_nesterov", use_nesterov, {.help = kNesterovHelp});
-    v("exponent", exponent, {.help = "the exponent of the root of n to divide by"});
+    v("exponent", exponent,
+      {.help = "updates are divided by (n + epsilon)^(1 / exponent); 2 is the square root"});
     v("beta2", beta2, {.help = "decay of n; 1 makes n a sum"});
     v("epsilon", epsilon, {.help = "number added to n under the root"});
     rows.Visit(v);
