@@ -54,7 +54,7 @@ struct Field {
 };
 
 // An option for which absence means something else than null: not given, null, or a value. Code
-// that looks at the value takes it for the std::optional that it is.
+// that only needs the value uses it as a std::optional.
 template <class T>
 class Given : public std::optional<T> {
  public:

@@ -41,8 +41,8 @@ class MapGraph {
     for (const auto& [name, input] : inputs_[column - read_]) roots.merge(Roots(input));
     return roots;
   }
-  // The chain of columns that ends with this one; each is computed only from the previous one. It
-  // begins with a column of the source or of a formula.
+  // The chain of columns that ends with this one; each is computed only from the previous one. The
+  // chain begins with a column of the source or of a formula.
   [[nodiscard]] std::vector<size_t> Path(size_t column) const {
     std::vector<size_t> path = {column};
     while (column >= read_ && !IsFormula(column)) {

@@ -79,8 +79,8 @@ struct KerasObject {
 
 class KerasFile {
  public:
-  // Throws Error kData for a file that is of no such kind, is damaged, or comes from Keras 1;
-  // kCheckpoint for the variables of a SavedModel.
+  // Throws Error kData for a file of another kind, a damaged one, or one of Keras 1; kCheckpoint
+  // for the variables of a SavedModel.
   [[nodiscard]] static KerasFile Open(const std::string& path);
   // The same for bytes in memory; messages call them `name`.
   [[nodiscard]] static KerasFile Of(const std::string& name, std::string bytes);

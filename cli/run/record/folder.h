@@ -49,7 +49,7 @@ class RunFolder {
   // Writes run.json, which says who ran what: at the start with status "running", and again at the
   // end. wall_seconds is Unix time.
   void WriteStart(const Invocation& invocation, const RunStart& start, double wall_seconds);
-  // Writes a sign of life, and the step if it has advanced. Readers decide by its age whether the
+  // Writes a heartbeat, and the step if it has advanced. Readers decide by its age whether the
   // run is alive.
   void WriteBeat(const std::optional<int64_t>& global_step, double wall_seconds);
   // Writes the end, and the step of the newest checkpoint.
