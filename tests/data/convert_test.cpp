@@ -12,7 +12,7 @@ DigitsSource Digits(int64_t count) {
   return source;
 }
 
-// Reads what was written as the jobs do.
+// Reads the converted files as jobs do.
 InputFnOptions ImagesOf(const std::vector<std::string>& files, const std::string& compression) {
   InputFnOptions options = ValuesOf(files, compression);
   options.parse_example.clear();

@@ -71,7 +71,7 @@ TEST_CASE("a profile finds the delimiter, and the word that stands for an empty 
   CHECK(profile.columns[1].name == "b, c");
   CHECK(profile.columns[1].dtype == DType::kFloat);
   CHECK(profile.columns[1].missing == 2);
-  // A word among words is a word.
+  // In a column of words, NA is a word.
   CHECK(ProfileOf("a,b\n1,NA\n2,red\n").source.na_value.empty());
 }
 

@@ -33,7 +33,7 @@ std::vector<std::string> Records(std::string_view text, const CsvDialect& dialec
   return records;
 }
 
-// A record one character at a time, as the definition reads.
+// Splits a record one character at a time, as the definition says.
 std::optional<std::vector<std::string>> SlowFields(const std::string& record) {
   std::vector<std::string> fields(1);
   for (size_t i = 0; i < record.size();) {
@@ -59,7 +59,7 @@ std::optional<std::vector<std::string>> SlowFields(const std::string& record) {
   return fields;
 }
 
-// Text of the characters that matter.
+// Random text of characters with a meaning.
 std::string Noise(uint64_t seed, size_t size) {
   constexpr std::string_view kCharacters = "a1,,\"\"\n\r ";
   std::string text;
@@ -79,7 +79,7 @@ TEST_CASE("fields lie between delimiters, wherever these fall in a word of eight
   CHECK(Fields("12345678,") == std::vector<std::string>{"12345678", ""});
   CHECK(Fields(",,,,,,,,,") == std::vector<std::string>(10));
   CHECK(Fields("a\tb,c", {.delimiter = '\t'}) == std::vector<std::string>{"a", "b,c"});
-  // Bytes that differ from a comma in the highest bit alone.
+  // Bytes that differ from a comma only in the highest bit.
   CHECK(Fields("\xac\xac,\xac") == std::vector<std::string>{"\xac\xac", "\xac"});
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("the size of a record does not depend on how much of the following tex
 TEST_CASE("fields are those of the definition, and nothing is read beyond the record") {
   for (uint64_t seed = 0; seed < 5000; ++seed) {
     const std::string noise = Noise(seed, seed % 40);
-    // A copy of the exact size, so that checked builds see a byte too far.
+    // A copy of the exact size, so that checked builds detect reads beyond the end.
     const std::vector<char> record(noise.begin(), noise.end());
     const std::optional<std::vector<std::string>> expected = SlowFields(noise);
     std::vector<CsvField> fields;

@@ -22,7 +22,7 @@ InputFnOptions CsvOf(const std::string& pattern) {
 }
 CsvSource& SourceOf(InputFnOptions& options) { return std::get<CsvSource>(options.source); }
 
-// The first batch of a file of this text.
+// The first batch of a file with this text.
 Batch BatchOf(const std::string& text, const CsvSource& given = {}) {
   const TemporaryFolder folder;
   Write(folder.File("a.csv"), text);
@@ -151,7 +151,7 @@ TEST_CASE("numbers are parsed like decode_csv of TensorFlow 2.15") {
   CHECK_FALSE(takes("2147483648", DType::kInt32));
   CHECK(takes("-9223372036854775808", DType::kInt64));
   CHECK_FALSE(takes("9223372036854775808", DType::kInt64));
-  // decode_csv makes infinity of what is too large, and 0 of blanks.
+  // decode_csv reads numbers that are too large as infinity, and blanks as 0.
   CHECK_FALSE(takes("1e39", DType::kFloat));
   CHECK_FALSE(takes("1e309", DType::kDouble));
   CHECK_FALSE(takes(" ", DType::kFloat));
@@ -203,7 +203,7 @@ TEST_CASE("column_defaults give types, values for empty fields, and what must be
 TEST_CASE("columns are selected by name and number, and kept in the file's order") {
   CsvSource source;
   source.select_columns = {"c", int64_t{0}};
-  // One default a selected column, in the order of the file.
+  // One default per selected column, in the order of the file.
   source.column_defaults = {"int32", "float32"};
   const Batch batch = BatchOf("a,b,c\n1,not a number,2\n", source);
   REQUIRE(batch.features.size() == 2);
@@ -322,7 +322,7 @@ TEST_CASE("bad records are left out where the job says so, told, and bounded") {
   const auto stream = Open(options, {.batch_size = 2});
   CHECK(stream->epoch_size() == 4);
   const std::optional<Batch> first = stream->Next();
-  CHECK(first->rows[0].record == 1);  // counted in the file, bad ones too
+  CHECK(first->rows[0].record == 1);  // counted in the file, including bad records
   CHECK(Take(*stream) == Batches{{2, 4}});
   CHECK(told == std::vector<std::string>{
                     "a-0.csv:2 expected 2 fields, found 1", "a-0.csv:5 expected 2 fields, found 3",
@@ -395,7 +395,7 @@ TEST_CASE("what is read ahead ends with the records that are gone on to") {
     return std::pair(window.begin, window.bytes.size());
   };
   using Bytes = std::pair<uint64_t, size_t>;
-  CHECK(read(20, 3) == Bytes(200, 10));  // it may be alone
+  CHECK(read(20, 3) == Bytes(200, 10));  // the file may have a single record
   CHECK(read(21, 2) == Bytes(210, 30));
   CHECK(read(23, 0) == Bytes(210, 30));
   CHECK(read(60, 500) == Bytes(600, 10));

@@ -1,4 +1,4 @@
-// Columns and filters that formulas say.
+// Columns and filters that formulas compute.
 
 #include "tests/data/fixture.h"
 #include "tests/data/map_ops.h"
@@ -57,7 +57,7 @@ TEST_CASE("map steps read results of formulas, and formulas read results of map 
   options.map.emplace_back(Expr("x", "y - x"));
   options.map.emplace_back(CastTo("x", "int32"));
   CHECK(Ints(ColumnOf(options, "x")) == std::vector<int64_t>{4, 0, 5, 6, 8, 8, 9});
-  // The label is a formula's, a feature is not.
+  // The label is computed by a formula, no feature is.
   options.features = {"n"};
   options.labels = "x";
   const std::optional<Batch> batch = Open(options, {.batch_size = 3})->Next();

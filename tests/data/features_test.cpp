@@ -1,6 +1,5 @@
-// Features of tf.Examples beyond fixed ones, and SequenceExamples. What is
-// expected is what tf.io.parse_example, tf.io.parse_sequence_example and tf.sparse.to_dense of
-// TensorFlow 2.15 give.
+// Features of tf.Examples beyond fixed ones, and SequenceExamples. The expected values are those of
+// tf.io.parse_example, tf.io.parse_sequence_example and tf.sparse.to_dense of TensorFlow 2.15.
 
 #include "tests/data/fixture.h"
 
@@ -55,7 +54,7 @@ SparseFeature SparseOf(int64_t size, const std::string& dtype = "float32") {
   return feature;
 }
 
-// Protocol buffers by hand: a field of bytes.
+// A field of bytes of a protocol buffer, encoded by hand.
 std::string ProtoField(int number, const std::string& bytes) {
   std::string field(1, static_cast<char>(number << 3 | 2));
   REQUIRE(bytes.size() < 128);
@@ -75,7 +74,7 @@ std::string ListOf(const std::string& name, const std::vector<std::vector<int>>&
   return ProtoField(1, ProtoField(1, name) + ProtoField(2, list));
 }
 
-// {context: {id: [id]}, feature_lists: {a: steps, b: nothing of ours}}
+// {context: {id: [id]}, feature_lists: {a: steps, b: a list that is not read}}
 std::string SequenceOf(int id, const std::vector<std::vector<int>>& steps) {
   const std::string context =
       ProtoField(1, ProtoField(1, ProtoField(1, "id") + ProtoField(2, IntFeature({id}))));

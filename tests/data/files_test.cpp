@@ -1,5 +1,5 @@
-// Sources of lines, JSON lines, records of so many bytes and NumPy's arrays. What is expected of
-// lines and of records of so many bytes is what tf.data of TensorFlow 2.15 gives.
+// Sources of lines, JSON lines, records of fixed length and NumPy's arrays. The expected values of
+// lines and of records of fixed length are those of tf.data of TensorFlow 2.15.
 
 #include "core/io/zip/zip.h"
 #include "tests/data/fixture.h"
@@ -41,7 +41,7 @@ InputFnOptions JsonOf(const std::string& path,
   return FilesOf(source, {path});
 }
 
-// A header of version 1 with the elements behind it, as numpy.save writes them.
+// A header of version 1 followed by the elements, as numpy.save writes them.
 std::string Npy(const std::string& descr, const std::string& shape, const std::string& elements,
                 bool fortran = false) {
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': {}, 'shape': {}, }}", descr,
@@ -275,7 +275,7 @@ TEST_CASE("files that are mapped are shuffled and gone on with like any other") 
   options.repeat = 3;
   const Batches whole = Take(*Open(options, {.batch_size = 7}));
   const auto stream = Open(options, {.batch_size = 7, .threads = 3});
-  stream->Seek({1, 6});  // behind eight batches of seven
+  stream->Seek({1, 6});  // after eight batches of seven
   CHECK(Take(*stream) == Batches(whole.begin() + 8, whole.end()));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Makes small inputs and takes what their streams give.
+// Makes small inputs, and reads their streams.
 
 #include <doctest/doctest.h>
 #include <zlib.h>
@@ -17,7 +17,7 @@
 
 namespace tpuest::data {
 
-// The first fault that fn throws; Code::kInternal where it throws nothing.
+// The first fault that fn throws; Code::kInternal if it throws nothing.
 struct Thrown {
   std::string message = "nothing was thrown";
   std::string hint;

@@ -1,4 +1,4 @@
-// Folds of an input's records: no record is in two, none is lost, in any kind of source.
+// Folds of an input's records: every record is in exactly one fold, for any kind of source.
 
 #include "data/pipeline/fold.h"
 
@@ -9,7 +9,7 @@
 namespace tpuest::data {
 namespace {
 
-// Numbers 0, 1, ...: read by index, or one after the other.
+// The numbers 0, 1, ..., read by index or in order.
 class NumberSource final : public IndexedSource {
  public:
   explicit NumberSource(int64_t size) : IndexedSource({}, {}), size_(size) {}

@@ -1,4 +1,4 @@
-// image_dataset_from_directory: which files, in which order, with which labels and pixels.
+// image_dataset_from_directory: its files, their order, labels and pixels.
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -23,8 +23,8 @@
 namespace tpuest::data {
 namespace {
 
-// Calls `read` in a thread that permissions hold for, root's too: the kernel keeps capabilities a
-// thread, and this one gives its own up. Another user would not reach every temporary folder.
+// Calls `read` in a thread to which permissions apply even as root: capabilities belong to a
+// thread, and this one drops its own. Another user could not reach every temporary folder.
 void AsNoRoot(const std::function<void()>& read) {
   std::exception_ptr thrown;
   std::thread([&] {
@@ -206,7 +206,7 @@ TEST_CASE("kept images are equal to images that are decoded each time") {
   const auto written = std::filesystem::last_write_time(folder.File("images.cache"));
   CHECK(All(options).values == decoded.values);
   CHECK(std::filesystem::last_write_time(folder.File("images.cache")) == written);
-  // Another file makes it anew.
+  // Another file makes the cache file be written again.
   WriteFile(folder.File("pets/cat/1.jpg"), Plain(90, 6, 6));
   CHECK(All(options).values[0] == 90);
   CHECK(All(options).labels == decoded.labels);

@@ -1,4 +1,4 @@
-// Map ops on images: what they compute, and what they draw.
+// Map ops on images: their results and their random numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ InputFnOptions WithOps(InputFnOptions options, std::vector<MapOptions> ops) {
   return options;
 }
 
-// The column x of one example, whose rows are `image`, behind a cast to `dtype` and the ops.
+// The column x of one example, with the rows `image`, after a cast to `dtype` and the ops.
 Tensor Changed(const std::string& image, const std::string& dtype, std::vector<MapOptions> ops) {
   ops.insert(ops.begin(), CastTo("x", dtype));
   const auto stream = Open(WithOps(SlicesOf({{"x", {"[" + image + "]"}}}), std::move(ops)));
@@ -42,7 +42,7 @@ ResizeMap To(std::vector<int64_t> size, const std::string& method = "bilinear") 
   return op;
 }
 
-// TFRecords of the JPEG files of drawn shapes, 24 x 24, with their labels.
+// TFRecords of JPEG files of generated shapes, 24 x 24, with their labels.
 void WriteShapes(const std::string& path, int64_t count) {
   RecordWriter writer(path, Compression::kNone, false);
   ExampleWriter example;
@@ -78,7 +78,7 @@ std::vector<MapOptions> Augmentations() {
   return {decode, To({20, 20}), crop, On<FlipLeftRightMap>("x"), bright, contrast};
 }
 
-// The first `rows` examples of a stream, each as its numbers.
+// The first `rows` examples of a stream, each as numbers.
 std::vector<Numbered> Examples(BatchStream& stream, int64_t rows) {
   std::vector<Numbered> examples;
   while (static_cast<int64_t>(examples.size()) < rows) {
@@ -105,7 +105,7 @@ TEST_CASE("crops and padding lie where TensorFlow puts them") {
   auto fit = On<CropOrPadMap>("x");
   fit.target_height = 2;
   fit.target_width = 4;
-  // One row too many: the last one goes. One column too few: it comes at the end.
+  // One row too many: the last one is cut off. One column too few: it is added at the end.
   CHECK(Numbers(Changed(square, "uint8", {fit})) == Numbered{1, 2, 3, 0, 4, 5, 6, 0});
   auto pad = On<ResizeWithPadMap>("x");
   pad.target_height = 3;
@@ -141,7 +141,7 @@ TEST_CASE("steps on values follow ops on images") {
 TEST_CASE("an image is standardized to mean 0 and deviation 1") {
   CHECK(Numbers(Changed("[[[1], [3]]]", "uint8", {On<StandardizationMap>("x")})) ==
         Numbered{-1, 1});
-  // The deviation counts as 1 / sqrt(values) at least.
+  // The deviation is at least 1 / sqrt(values).
   CHECK(Numbers(Changed("[[[5], [5]]]", "float32", {On<StandardizationMap>("x")})) ==
         Numbered{0, 0});
 }
@@ -185,7 +185,7 @@ TEST_CASE("an augmented image is the same for any workers, batch and resume") {
   options.repeat = 3;
   const auto first = Examples(*Open(options, {.batch_size = 5, .threads = 1}), 30);
   CHECK(Examples(*Open(options, {.batch_size = 3, .threads = 4}), 30) == first);
-  // Four epochs' worth of draws differ, of one record too.
+  // The random numbers of four epochs differ, also for one record.
   CHECK(first[0] != first[10]);
   CHECK(first[0] != first[20]);
   CHECK(Examples(*Open(options, {.seed = 8}), 1)[0] != first[0]);
@@ -194,7 +194,7 @@ TEST_CASE("an augmented image is the same for any workers, batch and resume") {
   resumed->Seek({1, 6});
   CHECK(Examples(*resumed, 4) == std::vector(first.begin() + 16, first.begin() + 20));
 
-  // A shuffled record keeps its draws: the same images in another order.
+  // A shuffled record keeps its random numbers: the images are the same, in another order.
   options.repeat = 1;
   auto plain = Examples(*Open(options), 10);
   options.shuffle = Full();
@@ -231,7 +231,7 @@ TEST_CASE("ops with one seed change an image and its mask alike, and the run's s
   const std::string path = folder.File("shapes.tfrecord");
   WriteShapes(path, 16);
   using Seed = std::optional<uint64_t>;
-  // The image "x" and the mask "y", the same pixels, each through a crop and a flip of its own.
+  // The image "x" and the mask "y", the same pixels, each with its own crop and flip.
   const auto of = [&](Seed image, Seed mask, Ask ask) {
     std::vector<MapOptions> ops;
     const auto add = [&](const std::string& column, Seed seed) {
@@ -244,7 +244,7 @@ TEST_CASE("ops with one seed change an image and its mask alike, and the run's s
       flip.seed = seed;
       ops.insert(ops.end(), {decode, crop, flip});
     };
-    // An op of the image alone, before all others, moves no op of the mask.
+    // An additional op on the image, before all others, does not change the ops on the mask.
     add("z", 1);
     add("x", image);
     add("y", mask);
@@ -267,7 +267,7 @@ TEST_CASE("ops with one seed change an image and its mask alike, and the run's s
   }
   const auto [image, mask] = of({}, {}, {});
   CHECK(image != mask);
-  // The rule of runs that began before: the op's place counts, and the run's seed does not.
+  // The rule of older runs: the op's position counts, and the run's seed does not.
   const Ask old{.seeds_by_name = true};
   const auto [old_image, old_mask] = of(5, 5, old);
   CHECK(old_image != old_mask);

@@ -5,7 +5,7 @@
 namespace tpuest::data {
 namespace {
 
-// Goes on a hundredth of a second at each look.
+// Advances by a hundredth of a second each time it is read.
 class SteppingClock final : public Clock {
  public:
   [[nodiscard]] double WallSeconds() const override { return Seconds(); }

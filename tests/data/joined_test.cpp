@@ -1,5 +1,5 @@
-// Several datasets as one, and records that a program writes. What is expected of interleave,
-// concatenate, zip and weights of 0 and 1 is what tf.data of TensorFlow 2.15 gives.
+// Several datasets as one, and records that a program writes. The expected values of interleave,
+// concatenate, zip and weights of 0 and 1 are those of tf.data of TensorFlow 2.15.
 
 #include <algorithm>
 
@@ -77,7 +77,7 @@ std::string FaultOfAll(const InputFnOptions& options) {
       .message;
 }
 
-// Every batch from every position is that of the run in one piece.
+// Every batch from every position equals that of the uninterrupted run.
 void CheckEveryPosition(const InputFnOptions& options) {
   const Ask context{.batch_size = 3};
   const auto whole = Open(options, context);
@@ -273,7 +273,7 @@ TEST_CASE("a program that fails, stalls or writes invalid rows is reported by it
   const Thrown thrown = ErrorOf([&] { (void)Open(none); });
   CHECK(thrown.code == Code::kUsage);
   CHECK(thrown.key == "input_fns.train.source.features");
-  // Fewer records than the position counts.
+  // The source has fewer records than the position.
   const auto stream = Open(GeneratorOf("echo a; echo b"), {.batch_size = 1});
   stream->Seek({0, 5});
   const Thrown fewer = ErrorOf([&] { (void)stream->Next(); });

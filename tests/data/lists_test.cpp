@@ -1,4 +1,5 @@
-// Lists of strings from TFRecords to a trained model: batches differ in the length of their lists.
+// Lists of strings from TFRecords to a trained model; the lengths of the lists differ between
+// batches.
 
 #include <cmath>
 
@@ -24,11 +25,11 @@ const std::vector<std::vector<std::string_view>> kRows = {
     {"red", "green", "blue"}, {},     {"green"}, {"red"}, {"blue"}, {"red", "blue"},
     {"green", "green"},       {"red"}};
 
-// The same with words that are empty.
+// The same lists with empty words.
 const std::vector<std::vector<std::string_view>> kEmptyWords = {
     {"red", "", "blue"}, {}, {""}, {"red"}, {"blue"}, {"red", "blue"}, {"", ""}, {"red"}};
 
-// Records with the words and their number.
+// Writes records with the words and their number.
 InputFnOptions WriteWords(const std::string& path,
                           const std::vector<std::vector<std::string_view>>& rows) {
   RecordWriter writer(path, Compression::kNone, false);
@@ -58,7 +59,7 @@ Node* Descend(Graph& graph, Value loss, const Variable& variable, int replicas) 
                    {update, ops::AssignAddVariableOp(step->handle, graph.Scalar<int64_t>(1))});
 }
 
-// The sum of a weight for each word that is there; squared error.
+// The sum of one weight per existing word; squared error.
 TPUEstimatorSpec CountWords(Graph& graph, const ModelInputs& inputs, Mode mode,
                             const Params& params) {
   const Value words = inputs.features.at("words");
@@ -99,7 +100,7 @@ EstimatorOptions Options(const std::string& model_dir, int shards) {
 
 using Wrap = ServingInputReceiverFn (*)(ServingInputReceiverFn receiver);
 
-// `signatures` are those of an export with a receiver that `wrap` made.
+// `signatures` are those of an export with a receiver from `wrap`.
 void LearnsToCount(int shards, const std::vector<std::vector<std::string_view>>& rows, Wrap wrap,
                    int64_t signatures) {
   const TemporaryFolder folder;
@@ -132,7 +133,7 @@ void LearnsToCount(int shards, const std::vector<std::vector<std::string_view>>&
   for (size_t i = 0; i < counts.size(); ++i) {
     CHECK(std::abs(counts[i] - static_cast<double>(rows[i].size())) < 0.03);
   }
-  // Read back from its files, all signatures give what the model gives.
+  // Read from its files, every signature gives the model's results.
   const VerifyArgs verify{.records = 8,
                           .input_fn = MakeInputFn(records, "train"),
                           .serialized_input_fn = SerializedInputFn(records, "train")};

@@ -127,7 +127,8 @@ TEST_CASE("decode_raw of too few bytes names the record") {
 }
 
 TEST_CASE("consecutive steps return the same as each step by itself") {
-  // decode, cast, rescale, cast, one_hot: through the row's place, scratch, and the place again.
+  // decode, cast, rescale, cast, one_hot: through the row's memory, scratch memory, and the row's
+  // memory again.
   InputFnOptions options = SlicesOf({{"s", {"[\"\\0\\t\"]"}}});
   auto hot = On<OneHotMap>("x");
   hot.depth = 5;

@@ -1,4 +1,4 @@
-// The options as a job writes them, through its reader to the batches.
+// Options as a job writes them, from its reader to the batches.
 
 #include "config/config.h"
 #include "tests/data/fixture.h"

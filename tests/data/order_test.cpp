@@ -131,7 +131,7 @@ TEST_CASE("a window shuffles each epoch whole and lets no record out too early")
   CHECK(Sorted(first) == UpTo(200));
   CHECK(Sorted(second) == UpTo(200));
   CHECK(first != second);
-  // The buffer has seen no more than its size and one record for each that was drawn.
+  // The buffer has read no more than its size plus one record per draw.
   for (int64_t i = 0; i < 200; ++i) CHECK(first[static_cast<size_t>(i)] < i + 16);
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("a window of one keeps the order, and one of any size draws uniformly"
   InputFnOptions options = RangeOf(20);
   options.shuffle = Window(1);
   CHECK(Flat(Take(*Open(options))) == UpTo(20));
-  // The first of 4 handles in a window of 4: each a quarter of 4000 epochs, 6 sigma = 164.
+  // The first of 4 handles in a window of 4: each in a quarter of 4000 epochs, 6 sigma = 164.
   std::vector<int> counts(4);
   WindowShuffle<int64_t> window(4, {1, 2});
   for (int64_t epoch = 0; epoch < 4000; ++epoch) {

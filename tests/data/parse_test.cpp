@@ -6,12 +6,12 @@
 namespace tpuest::data {
 namespace {
 
-// One file of the given Examples.
+// A file with the given Examples.
 class WrittenRecords {
  public:
   ExampleWriter example;
   void Add() { records_.push_back(example.Finish()); }
-  // Options without features to parse.
+  // Returns options without features to parse.
   [[nodiscard]] InputFnOptions Write() const {
     RecordWriter writer(path(), Compression::kNone, false);
     for (const std::string& record : records_) writer.Write(record);

@@ -28,7 +28,7 @@ bool Same(const Bits& a, const Bits& b) {
   return true;
 }
 
-// A stream sought to the position after each batch gives the rest of the uninterrupted one.
+// A stream that seeks to the position after each batch continues like the uninterrupted one.
 void CheckSeeks(const InputFnOptions& options) {
   const Ask ask{.batch_size = 6, .threads = 2};
   const std::vector<Bits> whole = All(*Open(options, ask));

@@ -1,4 +1,4 @@
-// Parsing receivers give what the input_fn's stream gives.
+// Parsing receivers return the values of the input_fn's stream.
 
 #include "data/pipeline/serving.h"
 
@@ -53,7 +53,7 @@ std::unique_ptr<BatchStream> OpenSerialized(const InputFnOptions& options, int64
   return SerializedInputFn(options, "train")(context);
 }
 
-// What stands in the file's records, and what else may.
+// Features of the file's records, and of features that records may lack.
 InputFnOptions SparseFrom(const std::string& path) {
   SparseFeature numbers;
   numbers.index_key = "ix";
@@ -78,7 +78,7 @@ InputFnOptions SparseFrom(const std::string& path) {
   return options;
 }
 
-// The stream's features and those that a receiver makes of the serialized records are the same.
+// A receiver computes the stream's features from the serialized records.
 void CheckServed(const InputFnOptions& options) {
   constexpr int64_t kRows = 3;
   const auto stream = Open(options, {.batch_size = kRows});
@@ -358,8 +358,8 @@ TEST_CASE("features are written as tf.Examples of a spec: of lists the values, a
 
 namespace {
 
-// Columns a (int32, 7 where it is empty), b (float32, 0.5), s (string, "it's") and n, which must be
-// there.
+// Columns a (int32, default 7), b (float32, default 0.5), s (string, default "it's") and n, which
+// is required.
 InputFnOptions WriteGaps(const TemporaryFolder& folder) {
   WriteFileAtomically(folder.File("a.csv"), "a,b,s,n\n1,,x,1\n,2.5,,2\n,,,3\n", false);
   CsvSource source;

@@ -1,4 +1,4 @@
-// Streams of which a process takes its replicas' rows alone.
+// Streams from which a process takes only its replicas' rows.
 
 #include <atomic>
 
@@ -8,7 +8,7 @@
 namespace tpuest::data {
 namespace {
 
-// The records of another source, counted as they are read.
+// The records of another source; counts the reads.
 class CountingSource final : public IndexedSource {
  public:
   CountingSource(std::shared_ptr<IndexedSource> source, std::atomic<int64_t>& reads)
@@ -41,7 +41,8 @@ std::vector<std::pair<int32_t, int64_t>> PlacesOf(const Batch& batch) {
   return places;
 }
 
-// Takes rows `first` to first + count - 1 of batches of 6, and holds them to the whole batches.
+// Takes rows `first` to first + count - 1 of batches of 6, and compares them with the whole
+// batches.
 void CheckPart(BatchStream& part, BatchStream& whole, int64_t first, int64_t count) {
   part.TakeRows(first, count);
   while (const std::optional<Batch> all = whole.Next()) {

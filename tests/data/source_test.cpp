@@ -69,7 +69,7 @@ TEST_CASE("IDX files of another kind, size or number are refused") {
   const Thrown cut = OpenError(IdxOf(file("cut", Images().substr(0, 20)), labels));
   CHECK(Has(cut.message, "cut: expected 6 bytes after the header for [3,1,2], found 4"));
   CHECK(Has(OpenError(IdxOf(file("tiny", "ab"), labels)).message, "found 2 bytes"));
-  // No images, of more pixels than can be counted.
+  // No images, but more pixels per image than can be counted.
   const std::string none = Word(0x803) + Word(0) + Word(UINT32_MAX) + Word(UINT32_MAX);
   CHECK(Has(OpenError(IdxOf(file("none", none), labels)).message, "dimensions are too large"));
   const Thrown fewer = OpenError(IdxOf(images, file("fewer", Word(0x801) + Word(2) + "\x01\x02")));
@@ -88,7 +88,7 @@ TEST_CASE("a digit is a function of seed and index") {
   CHECK(pixels == again);
   (void)DrawDigit(4, 11, again);
   CHECK(pixels != again);
-  // The bytes of the first hundred digits of seed 1 on every machine.
+  // The bytes of the first hundred digits of seed 1, the same on every machine.
   std::array<int, 10> labels{};
   uint32_t crc = 0;
   for (int64_t i = 0; i < 100; ++i) {
@@ -298,7 +298,7 @@ TEST_CASE("damage is reported with file and record, after the batches before it"
   WriteValues(folder.File("whole"), 0, 10);
   std::string bytes = ReadFile(folder.File("whole"));
   std::string flipped = bytes;
-  const size_t record = bytes.size() / 10;  // all are as long
+  const size_t record = bytes.size() / 10;  // all have the same length
   flipped[6 * record + record / 2] = static_cast<char>(flipped[6 * record + record / 2] ^ 1);
   WriteFileAtomically(folder.File("flipped"), flipped, false);
   for (const int threads : {1, 4}) {

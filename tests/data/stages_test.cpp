@@ -1,5 +1,5 @@
-// Stages in an order of their own. What is expected of those without a shuffle is what tf.data of
-// TensorFlow 2.15 gives for the same calls.
+// Stages in the job's own order. The expected values without a shuffle are those of tf.data of
+// TensorFlow 2.15 for the same calls.
 
 #include "data/pipeline/stages.h"
 
@@ -31,7 +31,7 @@ InputFnOptions Staged(int64_t records, Stages stages) {
   return options;
 }
 
-// The first values that the stages give over the numbers below `records`.
+// The first values that the stages return for the numbers below `records`.
 Ints64 Passed(int64_t records, Stages stages, int64_t limit = 40) {
   Ints64 values =
       Flat(Take(*Open(Staged(records, std::move(stages)), {.batch_size = 3}), (limit + 2) / 3));

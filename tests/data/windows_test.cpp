@@ -1,5 +1,5 @@
-// Stages that make one row of several records, or rows of one length: window, padded_batch,
-// bucket_by_sequence_length and cache. What is expected is what tf.data of TensorFlow 2.15 gives.
+// Stages that make one row from several records, or rows of equal length: window, padded_batch,
+// bucket_by_sequence_length and cache. The expected values are those of tf.data of TensorFlow 2.15.
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ RowList ListRowsOf(const Tensor& tensor) {
   return all;
 }
 
-// Row by row, what the first feature is over all batches of at most three rows.
+// The rows of the first feature over all batches of at most three rows.
 RowList EveryRow(const InputFnOptions& options, int64_t batch_size = 3) {
   const auto stream = Open(options, {.batch_size = batch_size});
   RowList all;
@@ -44,7 +44,7 @@ StageOptions WindowsOf(int64_t size, std::optional<int64_t> shift = std::nullopt
   return {.window = WindowOptions{size, shift, stride, drops}};
 }
 
-// tf.Examples with lists of these lengths, filled with the length itself.
+// tf.Examples with lists of these lengths, whose elements are the length.
 InputFnOptions ListsOf(const std::string& path, const std::vector<int64_t>& lengths,
                        std::vector<StageOptions> stages) {
   RecordWriter writer(path, Compression::kNone, false);
@@ -75,7 +75,7 @@ StageOptions Buckets36(bool drops = false) {
   return {.bucket_by_sequence_length = buckets};
 }
 
-// The batches of a list's column, a row as its values.
+// The batches of a list's column, each row as its values.
 std::vector<RowList> BatchesOf(const InputFnOptions& options, int64_t batch_size = 3) {
   const auto stream = Open(options, {.batch_size = batch_size});
   std::vector<RowList> all;
@@ -119,7 +119,7 @@ TEST_CASE("windows are stacked as Dataset.window's are batched") {
   CHECK(EveryRow(Sequence(8, {WindowsOf(3, 4)})) == RowList{{0, 1, 2}, {4, 5, 6}});
   CHECK(EveryRow(Sequence(8, {WindowsOf(3, 1, 2)})) ==
         RowList{{0, 2, 4}, {1, 3, 5}, {2, 4, 6}, {3, 5, 7}});
-  // Over the end of a pass, and pass by pass.
+  // Across the end of a pass, and pass by pass.
   CHECK(EveryRow(Sequence(3, {{.repeat = 2}, WindowsOf(2)})) == RowList{{0, 1}, {2, 0}, {1, 2}});
   CHECK(EveryRow(Sequence(3, {WindowsOf(2), {.repeat = 2}})) == RowList{{0, 1}, {0, 1}});
   const auto stream = Open(Sequence(9, {WindowsOf(4, 1), {.skip = 1}, {.take = 4}}));
@@ -227,14 +227,14 @@ TEST_CASE("buckets give batches of examples that are about as long") {
   over.bucket_by_sequence_length->pad_to_bucket_boundary = true;
   const Thrown longer = ErrorOf([&] { (void)BatchesOf(ListsOf(path, kLengths, {over})); });
   CHECK(Has(longer.message, "an example's length is 7, and the last bucket boundary 6"));
-  // Lists that stay lists keep what is theirs apart from what fills them up.
+  // Lists that stay lists distinguish their values from padding.
   StageOptions lists = Buckets36();
   lists.bucket_by_sequence_length->no_padding = true;
   const auto stream = Open(ListsOf(path, kLengths, {lists}));
   CHECK(stream->spec().lists == std::vector<std::string>{"list"});
   CHECK(stream->epoch_size() == 12);
   CheckGoesOn(ListsOf(path, kLengths, {{.shuffle = 5}, {.repeat = 3}, Buckets36()}));
-  // A formula gives the length of what is no list.
+  // A formula gives the length of a feature that is not a list.
   StageOptions parity;
   parity.bucket_by_sequence_length = Buckets36().bucket_by_sequence_length;
   parity.bucket_by_sequence_length->element_length_func = {.text = "value % 2"};
@@ -248,7 +248,7 @@ TEST_CASE("a cache repeats the first pass, in its order") {
   RowList twice = first;
   twice.insert(twice.end(), first.begin(), first.end());
   CHECK(EveryRow(Sequence(6, {{.shuffle = 6}, {.cache = "memory"}, {.repeat = 2}})) == twice);
-  // A pass that ended early is forgotten.
+  // A pass that ended early is not kept.
   CHECK(EveryRow(Sequence(6, {{.cache = "memory"}, {.take = 2}, {.repeat = 2}})) ==
         RowList{{0}, {1}, {0}, {1}});
   CheckGoesOn(Sequence(10, {{.shuffle = 6}, {.cache = "memory"}, {.repeat = 3}}));
@@ -273,7 +273,7 @@ TEST_CASE("a cache's file keeps what a source gives, and is made again for anoth
   std::get<TFRecordSource>(options.source).skip = 1;
   CHECK(EveryRow(options).size() == 3);
   CHECK(ReadFile(file) != kept);
-  // A damaged file is none.
+  // A damaged file is not used.
   WriteFileAtomically(file, kept.substr(0, kept.size() - 8), false);
   CHECK(EveryRow(options).size() == 3);
   InputFnOptions texts =

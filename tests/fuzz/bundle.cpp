@@ -1,6 +1,6 @@
-// A checkpoint of two files, its index and its only shard, which a line "--" parts. The first byte
-// says whether checksums are made right first: of the index's blocks, and of the values that it
-// tells of.
+// A checkpoint of two files, its index and its only shard, separated by a line "--". The first byte
+// says whether checksums are corrected first: those of the index's blocks, and those of the values
+// that it lists.
 
 #include "core/io/bundle.h"
 
@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kFooterBytes = 48;
 constexpr size_t kTrailerBytes = 5;  // a block's compression and checksum
 
-// Makes a block's checksum right; its contents, or none where the handle leads nowhere.
+// Corrects a block's checksum; returns its contents, or nothing if the handle is invalid.
 std::string_view RepairBlock(std::string& table, std::string_view& handle) {
   uint64_t offset = 0;
   uint64_t size = 0;
@@ -32,7 +32,7 @@ std::string_view RepairBlock(std::string& table, std::string_view& handle) {
   return std::string_view(table).substr(offset, size);
 }
 
-// Makes the checksums of the index block right, and of the blocks that it names.
+// Corrects the checksums of the index block and of the blocks that it names.
 std::string RepairedTable(std::string_view bytes) {
   std::string table(bytes);
   if (table.size() < kFooterBytes) return table;
@@ -56,7 +56,7 @@ std::string RepairedTable(std::string_view bytes) {
   return table;
 }
 
-// The same entries with the checksums of what the shard holds where they say that values are.
+// The same entries with the checksums of the bytes at their positions in the shard.
 std::string WithChecksumsOf(std::string_view data, const std::string& table) {
   TableBuilder builder;
   for (TableEntry& entry : ReadTable("index", table)) {

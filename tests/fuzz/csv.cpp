@@ -1,5 +1,5 @@
-// CSV files: records and fields in memory, all rows of a source, and the profile that a starter job
-// is written from. The first byte chooses dialect and reader.
+// CSV files: records and fields in memory, all rows of a source, and the profile from which a
+// starter job is written. The first byte selects dialect and reader.
 
 #include "data/csv/profile.h"
 #include "data/csv/record.h"
@@ -10,7 +10,8 @@
 namespace tpuest::fuzz {
 namespace {
 
-// Every record, whichever bytes are there, is some bytes long, and all of them are all of the text.
+// For any bytes, every record is at least one byte long, and all records together are the whole
+// text.
 void Split(std::string_view text, const data::CsvDialect& dialect) {
   std::vector<data::CsvField> fields;
   std::string unquoted;

@@ -1,4 +1,4 @@
-// Event files: an event by itself, a file as it is, or with its checksums made right.
+// Event files: a single event, a file as it is, or one with corrected checksums.
 
 #include "core/io/events/event_codec.h"
 #include "core/io/events/event_reader.h"
@@ -12,7 +12,7 @@ void RunEvents(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   if (choice % 4 != 0) {
     const EventData event = DecodeEvent(input, "event");
-    // What was understood is written so that it is understood again.
+    // A decoded event can be encoded and decoded again.
     (void)DecodeEvent(EncodeEvent(event), "event");
     return;
   }

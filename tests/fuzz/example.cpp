@@ -1,4 +1,4 @@
-// tf.Examples: walked, parsed as declared features, and guessed at.
+// tf.Examples: read, parsed as declared features, and used to guess features.
 
 #include "core/io/examples/example.h"
 
@@ -25,7 +25,7 @@ void Copy(const FeatureView& feature) {
   }
 }
 
-// Features of each kind, by the names that the seeds have.
+// Features of each kind, with the names in the seeds.
 const data::ExampleParser& Parser() {
   static const data::ExampleParser parser(
       {
@@ -44,7 +44,7 @@ const data::ExampleParser& Parser() {
 }
 
 void Look(const data::Values& values, DType dtype) {
-  volatile size_t seen = 0;  // reading must not be left out
+  volatile size_t seen = 0;  // keeps the compiler from removing the reads
   for (int64_t i = 0; i < values.count; ++i) {
     if (dtype == DType::kString) {
       const auto& text = static_cast<const std::string_view*>(values.data)[i];

@@ -1,7 +1,7 @@
 #pragma once
-// What fuzz targets have in common. An input is taken, or refused with an Error; all else (another
-// exception, a failed Check, a fault that a sanitizer sees, a second without an end) is a finding,
-// and ends the process.
+// Functions that fuzz targets share. An input is accepted, or refused with an Error; anything else
+// (another exception, a failed Check, a fault that a sanitizer reports, a second without an end) is
+// a finding, and ends the process.
 
 #include <cstdint>
 #include <string>
@@ -14,11 +14,11 @@
 
 namespace tpuest::fuzz {
 
-// Check fails for a refusal that says nothing, says it at a length that nobody reads, or with a
-// code that is no fault of a file's, a job's or a machine's.
+// Check fails for a refusal that is empty, too long to read, or has a code that is not for faults
+// of a file, a job or a machine.
 void CheckRefusal(const Error& error);
 
-// False where the body refuses what it is given.
+// Returns false if the body refuses its input.
 template <class Body>
 bool Takes(const Body& body) {
   try {
@@ -30,7 +30,8 @@ bool Takes(const Body& body) {
   return true;
 }
 
-// Takes the first byte off an input: what the target shall do with the rest. 0 for an empty input.
+// Takes the first byte of an input, which selects what the target does with the rest. 0 for an
+// empty input.
 [[nodiscard]] inline uint8_t TakeChoice(std::string_view& input) {
   if (input.empty()) return 0;
   const auto choice = static_cast<uint8_t>(input.front());
@@ -38,7 +39,7 @@ bool Takes(const Body& body) {
   return choice;
 }
 
-// Takes a part off an input that holds several: all up to a line "--", or all that is left.
+// Takes the next part of an input with several parts: all up to a line "--", or all that remains.
 [[nodiscard]] inline std::string_view TakePart(std::string_view& input) {
   constexpr std::string_view kEnd = "\n--\n";
   const size_t end = input.find(kEnd);
@@ -47,18 +48,18 @@ bool Takes(const Body& body) {
   return part;
 }
 
-// Files for readers that want a path; TMPDIR says where, best in memory.
+// Files for readers that take a path; they are below TMPDIR, best in memory.
 class Files {
  public:
   [[nodiscard]] std::string Path(std::string_view name) const { return folder_.File(name); }
-  // Writes a file anew, and returns its path.
+  // Replaces a file and returns its path.
   std::string Put(std::string_view name, std::string_view bytes) const;
 
  private:
   TemporaryFolder folder_;
 };
 
-// The process's own, for all its inputs.
+// One object for all inputs of the process.
 [[nodiscard]] const Files& TheFiles();
 
 }  // namespace tpuest::fuzz

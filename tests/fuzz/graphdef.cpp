@@ -1,5 +1,5 @@
-// GraphDefs: all nodes read as they are, and, read for the last node, what that needs. The first
-// byte chooses which, and whether the bytes are protobuf's text.
+// GraphDefs: all nodes read as they are; and, for the last node, the nodes that it needs. The first
+// byte selects which, and whether the bytes are protobuf's text.
 
 #include "core/graph/write/graphdef.h"
 
@@ -16,7 +16,7 @@ const OpRegistry& Ops() {
   return registry;
 }
 
-// A graph that was read is written so that it can be read again.
+// A graph that was read can be written and read again.
 void ReadAsItIs(std::string_view bytes) {
   Graph graph(Ops());
   FromGraphDef(bytes, graph);
@@ -26,7 +26,7 @@ void ReadAsItIs(std::string_view bytes) {
         again.nodes().size(), graph.nodes().size());
 }
 
-// The nodes are named a to z in the seeds; others are met by chance.
+// The nodes are named a to z in the seeds; other names occur only by chance.
 void ReadFor(const std::string& path) {
   const SavedModel model = SavedModel::FromGraphDefFile(path);
   for (const char* const tensor : {"y:0", "a", "b:1"}) {

@@ -1,5 +1,5 @@
-// IDX files of images and labels: each in order, and both together. The first byte says how many
-// bytes of the rest the labels are; none: there are no labels.
+// IDX files of images and labels: each in order, and both together. The first byte is the number of
+// bytes of the labels; 0: there are no labels.
 
 #include "data/sources/open_source.h"
 #include "tests/fuzz/fuzz.h"
@@ -14,8 +14,8 @@ void RunIdx(std::string_view input) {
   options.images = TheFiles().Put("images", input.substr(labels));
   const std::shared_ptr<data::IndexedSource> source = data::OpenIdx(options, "source");
   data::Row row;
-  volatile unsigned seen = 0;  // reading must not be left out
-  // A damaged header may tell of four billion images without a pixel.
+  volatile unsigned seen = 0;  // keeps the compiler from removing the reads
+  // A damaged header may announce four billion images without a pixel.
   for (int64_t i = 0; i < std::min<int64_t>(source->size(), 1000); ++i) {
     source->Read(i, row);
     const auto* const pixels = static_cast<const unsigned char*>(row.columns[0].data);

@@ -1,5 +1,5 @@
-// Images, each by its first bytes: the header, and the pixels with the channels that the first byte
-// says (its low four bits), or a window of them.
+// Images, detected by their first bytes: the header, and the pixels, with the channels in the first
+// byte's low four bits, or a window of them.
 
 #include "core/io/images/image.h"
 #include "tests/fuzz/fuzz.h"
@@ -10,7 +10,7 @@ namespace tpuest::fuzz {
 void RunImages(std::string_view input) {
   const uint8_t choice = TakeChoice(input);
   const ImageHeader header = ReadImageHeader(input);
-  // Larger ones may be decoded for longer than a target may take.
+  // Decoding larger images may exceed a target's time limit.
   if (header.height * header.width > 250'000) return;
   const int channels = choice % 16 % 5;
   DecodedImage image;

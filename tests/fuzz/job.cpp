@@ -1,4 +1,4 @@
-// Job files: YAML, its layers, its keys, what they must be to each other, and the model's graph.
+// Job files: YAML, layers, keys, the conditions between keys, and the model's graph.
 
 #include "cli/job/job.h"
 
@@ -16,7 +16,7 @@ void RunJob(std::string_view input) {
     std::vector<Fault> faults = cli::ValidateJob(loaded.job);
     if (faults.empty()) faults = cli::CheckModel(loaded.job);
     if (!faults.empty()) throw Error(Code::kUsage, std::move(faults));
-    // A job that is taken says the same once it was written.
+    // An accepted job is the same after it was written and read.
     config::Sources again;
     const std::string resolved = cli::ResolvedText(loaded.job, loaded.tree);
     (void)cli::ParseJobText(resolved, "/nowhere/job.yaml", {}, again);

@@ -1,6 +1,6 @@
-// Keras' files: HDF5, archives, JSON, and every value in them. The first byte says what the rest
-// is: a whole file; the configuration and the weights of an archive, which then has the right
-// checksums; or a file of HDF5 in which the checksums that can be found are made right.
+// Keras' files: HDF5, archives, JSON, and every value in them. The first byte selects the rest: a
+// whole file; the configuration and the weights of an archive, which then has correct checksums; or
+// an HDF5 file in which the checksums that can be found are corrected.
 
 #include <cstring>
 
@@ -13,11 +13,11 @@
 namespace tpuest::fuzz {
 namespace {
 
-// What a value asks for is held against the bytes of the file; this is what the file may ask for.
+// The size of a value is checked against the bytes of the file; this limits the file.
 constexpr int64_t kMostElements = 1 << 22;
 
 void ReadAll(const std::vector<KerasWeight>& weights) {
-  volatile unsigned seen = 0;  // reading must not be left out
+  volatile unsigned seen = 0;  // keeps the compiler from removing the reads
   for (const KerasWeight& weight : weights) {
     if (weight.shape().elements() > kMostElements) continue;
     Takes([&] {
@@ -42,7 +42,7 @@ void SetSum(std::string& bytes, size_t begin, size_t size) {
   std::memcpy(bytes.data() + begin + size - 4, &sum, sizeof sum);
 }
 
-// Of a header "OHDR": flags, and a size of 1 to 8 bytes behind what they say is there.
+// The size of a header "OHDR": flags, and a size of 1 to 8 bytes after the optional fields.
 size_t HeaderSize(const std::string& bytes, size_t at) {
   if (at + 40 > bytes.size()) return 0;
   const auto flags = static_cast<unsigned char>(bytes[at + 5]);
@@ -52,7 +52,7 @@ size_t HeaderSize(const std::string& bytes, size_t at) {
   return size > bytes.size() ? 0 : words + (size_t{1} << (flags & 3U)) + size + 4;
 }
 
-// Makes the checksums right of the superblock, of headers, of heaps, and of trees with their roots.
+// Corrects the checksums of the superblock, of headers, of heaps, and of trees with their roots.
 std::string WithSums(std::string bytes) {
   if (bytes.size() > 48 && (bytes[8] == 2 || bytes[8] == 3)) SetSum(bytes, 0, 48);
   for (size_t at = 0; at + 4 <= bytes.size(); ++at) {

@@ -1,7 +1,7 @@
-// One program with all targets, called by libFuzzer with each input. FUZZ_TARGET in the environment
-// names the target: its processes inherit it. FUZZ_TARGET=records prints the names and signatures
-// of all ops and FUZZ_TARGET=functions those of the functions of formulas, for seeds.py. With
-// FUZZ_VERBOSE it prints why an input is refused.
+// One program with all targets; libFuzzer calls it with each input. FUZZ_TARGET in the environment
+// names the target, and child processes inherit it. FUZZ_TARGET=records prints the names and
+// signatures of all ops, and FUZZ_TARGET=functions those of the functions of formulas, for
+// seeds.py. FUZZ_VERBOSE prints why an input is refused.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@
 namespace tpuest::fuzz {
 namespace {
 
-// A refusal may quote some of what it refuses, not all of a file.
+// A refusal may quote some of its input, but not a whole file.
 constexpr size_t kMostText = 4096;
 
 using Target = void (*)(std::string_view input);
@@ -115,7 +115,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     tpuest::fuzz::Takes([&] { target(input); });
   } catch (const std::bad_alloc&) {
-    // Tensors of a size that may well be meant; the command line says that memory is out.
+    // A valid input may ask for tensors of this size; the command line then reports that memory is
+    // exhausted.
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// KEY=VALUE, KEY+=ITEM and ~KEY over a small job: a line each.
+// KEY=VALUE, KEY+=ITEM and ~KEY over a small job, one per line.
 
 #include "cli/check/job_check.h"
 #include "cli/job/job.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Makes the checksums of a TFRecord file right, as far as its lengths lead.
+// Corrects the checksums of a TFRecord file, as far as its lengths are valid.
 
 #include <cstring>
 #include <string>

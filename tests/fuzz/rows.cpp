@@ -1,6 +1,5 @@
-// Files that rows are read from: JSON lines, lines of text, libsvm's rows, records of so many
-// bytes, NumPy's arrays, alone and in archives. The first byte chooses; every value of every row is
-// read.
+// Files of rows: JSON lines, lines of text, libsvm's rows, records of fixed length, NumPy's arrays,
+// single and in archives. The first byte selects one; every value of every row is read.
 
 #include "data/sources/open_source.h"
 #include "tests/fuzz/fuzz.h"
@@ -9,9 +8,10 @@
 namespace tpuest::fuzz {
 namespace {
 
-constexpr int64_t kMostRows = 1000;  // a damaged header may tell of four billion without a byte
+// A damaged header may announce four billion rows without a byte.
+constexpr int64_t kMostRows = 1000;
 
-// Sums all bytes, so that none is left unread.
+// Sums all bytes, so that every byte is read.
 uint64_t SumOf(const data::Values& values, DType dtype) {
   uint64_t sum = 0;
   for (int64_t i = 0; i < values.count; ++i) {
@@ -31,7 +31,7 @@ uint64_t SumOf(const data::Values& values, DType dtype) {
 
 void ReadAll(const data::IndexedSource& source) {
   data::Row row;
-  volatile uint64_t seen = 0;  // reading must not be left out
+  volatile uint64_t seen = 0;  // keeps the compiler from removing the reads
   for (int64_t i = 0; i < std::min(source.size(), kMostRows); ++i) {
     Takes([&] {
       source.Read(i, row);

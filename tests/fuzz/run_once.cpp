@@ -9,7 +9,8 @@
 namespace tpuest::fuzz {
 namespace {
 
-// Of all results together: windows over all of them take a second under the sanitizers.
+// Limit on all results together: windows over that many elements take a second under the
+// sanitizers.
 constexpr int64_t kMostElements = int64_t{1} << 17;
 
 bool IsSmall(const BoundGraph& bound) {
@@ -24,7 +25,7 @@ bool IsSmall(const BoundGraph& bound) {
   return true;
 }
 
-// Reads all bytes of a result, so that a sanitizer sees those that nobody may read.
+// Reads all bytes of a result, so that a sanitizer detects invalid ones.
 void Read(const Tensor& tensor) {
   volatile char sum = 0;
   const auto read = [&sum](const char* bytes, size_t size) {

@@ -5,8 +5,8 @@
 
 namespace tpuest::fuzz {
 
-// Throws what planning and running throw. A graph whose results have more elements than a run may
-// take is planned only.
+// Throws the errors of planning and running. Only plans a graph whose results exceed the limit on
+// elements.
 void RunOnce(const ProgramSpec& spec);
 
 }  // namespace tpuest::fuzz

@@ -1,5 +1,5 @@
-// A SavedModel of three files, saved_model.pb, the variables' index and their shard, which lines
-// "--" part: each signature read, planned for a batch and run once with zeros.
+// A SavedModel of three files, saved_model.pb, the variables' index and their shard, separated by
+// lines "--": each signature is read, planned for a batch and run once with zeros.
 
 #include "core/graph/read/saved_model.h"
 
@@ -16,7 +16,7 @@ const OpRegistry& Ops() {
   return registry;
 }
 
-// The shape of a batch of two; empty for what nobody feeds.
+// The shape of a batch of two; nullopt for inputs that are not fed.
 std::optional<Shape> BatchOf(const SignatureTensor& tensor) {
   constexpr int64_t kMost = 4096;
   if (tensor.dtype == DType::kInvalid || tensor.dtype == DType::kResource) return {};

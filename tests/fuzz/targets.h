@@ -1,6 +1,6 @@
 #pragma once
-// The fuzz targets. Each gives one input to what it tests; an Error that it throws is a refusal.
-// The head of its source says what the input is.
+// The fuzz targets. Each processes one input; an Error that it throws is a refusal. The head of its
+// source describes the input.
 
 #include <string_view>
 

@@ -1,5 +1,5 @@
 // The small languages of strings: periods, numbers, literals, tensors' names, gates, distributions,
-// folds, patterns of names, CSV's numbers, formulas. The first byte chooses one.
+// folds, patterns of names, CSV's numbers, formulas. The first byte selects one.
 
 #include "core/base/text.h"
 
@@ -47,7 +47,7 @@ void Numbers(std::string_view text) {
   (void)config::BoolHint(text);
 }
 
-// A string that is written as YAML is the same string when it is read.
+// A string that is written as YAML is the same string after reading.
 void Strings(std::string_view text) {
   const std::string source = "key: " + config::StringText(text) + "\n";
   config::Sources sources;

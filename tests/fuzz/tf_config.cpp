@@ -1,4 +1,4 @@
-// The environment's TF_CONFIG, for each command that looks at it.
+// The environment's TF_CONFIG, for each command that reads it.
 
 #include "cli/run/tf_config.h"
 

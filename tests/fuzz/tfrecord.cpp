@@ -1,6 +1,6 @@
 // TFRecord files, compressed or not: read in order, at random, and checked past damage. The first
-// byte says which, and whether the checksums are made right first, so that what stands behind them
-// is met.
+// byte selects one, and whether the checksums are corrected first, so that the bytes after them are
+// reached.
 
 #include "core/io/tfrecord.h"
 
@@ -12,7 +12,7 @@
 namespace tpuest::fuzz {
 namespace {
 
-// The whole records up to the first fault.
+// The intact records up to the first fault.
 size_t ReadInOrder(const std::string& path) {
   size_t records = 0;
   Takes([&] {
@@ -48,7 +48,7 @@ void RunTfrecord(std::string_view input) {
       break;
     case 1:
       if (RecordCompression(path) != Compression::kNone) break;
-      // Offsets refuses a file whose end is cut, before a record of it is read.
+      // Offsets refuses a file with a cut end before reading a record.
       Check(ReadAtRandom(path) <= ReadInOrder(path), "more records at random than in order");
       break;
     default: {

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using Faults = std::vector<std::string>;
 
-// An extended regular expression whose ^ and $ are a line's.
+// An extended regular expression whose ^ and $ match at lines.
 class Regex {
  public:
   explicit Regex(const std::string& pattern) {
@@ -46,7 +46,7 @@ bool IsRegex(const std::string& pattern) {
   return pattern.size() > 2 && pattern.front() == '/' && pattern.back() == '/';
 }
 
-// `wanted`: whether each of the patterns must be in the text, or none of them.
+// `wanted`: whether each of the patterns must be in the text, or none.
 void CompareText(const std::string& name, const std::string& text,
                  const std::vector<std::string>& patterns, bool wanted, Faults& faults) {
   for (const std::string& pattern : patterns) {
@@ -66,7 +66,7 @@ void CompareText(const std::string& name, const std::string& text,
   }
 }
 
-// One document as it is; several, a line each, as an array; nullopt if it is neither.
+// One document as it is; several, one per line, as an array; nullopt for anything else.
 std::optional<Json> ParseJson(const std::string& text) {
   Json document = Json::parse(text, nullptr, false);
   if (!document.is_discarded()) return document;
@@ -80,7 +80,8 @@ std::optional<Json> ParseJson(const std::string& text) {
   return documents.empty() ? std::nullopt : std::optional(documents);
 }
 
-// The element that a part of a path names: a key, or an index, from the end if negative.
+// The element that a part of a path names: a key, or an index, which counts from the end if
+// negative.
 const Json* Child(const Json& value, const std::string& name) {
   if (value.is_object()) {
     const auto found = value.find(name);
@@ -95,7 +96,8 @@ const Json* Child(const Json& value, const std::string& name) {
   return position < 0 || position >= size ? nullptr : &value[static_cast<size_t>(position)];
 }
 
-// "metrics.accuracy", "-1.step", or "/metrics/a.b" where a name holds a dot; "" is the whole.
+// "metrics.accuracy", "-1.step", or "/metrics/a.b" if a name contains a dot; "" is the whole
+// document.
 const Json* At(const Json& document, const std::string& path) {
   if (path.empty()) return &document;
   const bool has_slashes = path.front() == '/';
@@ -111,7 +113,7 @@ const Json* At(const Json& document, const std::string& path) {
 bool EqualsScalar(const Json& found, const YAML::Node& expected) {
   const auto text = expected.IsNull() ? "null" : expected.as<std::string>();
   if (found.is_string()) return found.get<std::string>() == text && !expected.IsNull();
-  // A quoted scalar is text and equals no number, truth value or null.
+  // A quoted scalar is text and equals no number, bool or null.
   if (expected.Tag() == "!") return false;
   if (found.is_boolean()) return text == (found.get<bool>() ? "true" : "false");
   if (found.is_null()) return text == "null" || text == "~";
@@ -218,7 +220,7 @@ void CompareJson(const std::string& name, const std::string& text,
   }
 }
 
-// The one file that a glob names, or a fault.
+// The only file that a glob matches, or a fault.
 std::optional<std::string> TheFile(const std::string& folder, const std::string& glob,
                                    Faults& faults) {
   const std::vector<std::string> files = FilesOf(folder, glob);

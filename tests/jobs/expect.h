@@ -1,5 +1,5 @@
 #pragma once
-// Compares the traces of a step with those that its case expects.
+// Compares the results of a step with those that its case expects.
 
 #include <string>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace tpuest {
 
-// One sentence a fault, "expected exit 2, found 0"; empty: the step is as expected. Globs are of
-// files in `folder`.
+// One sentence per fault, "expected exit 2, found 0"; empty if the step did as expected. Globs
+// match files in `folder`.
 [[nodiscard]] std::vector<std::string> Compare(const Step& step, const ProcessResult& result,
                                                const std::string& folder);
 
-// The files that a glob of a case names, sorted.
+// The files that a glob of a case matches, sorted.
 [[nodiscard]] std::vector<std::string> FilesOf(const std::string& folder, const std::string& glob);
 
 }  // namespace tpuest

@@ -11,7 +11,7 @@
 namespace tpuest {
 namespace {
 
-// Where a document begins: its lines are counted from there by yaml-cpp.
+// The start of a document, from which yaml-cpp counts its lines.
 struct Origin {
   std::string file;
   int first_line = 1;
@@ -66,7 +66,7 @@ SignalPlan Signal(const Origin& origin, const YAML::Node& node) {
   return plan;
 }
 
-// JOB as a word becomes the name of the job file.
+// Replaces the word JOB by the name of the job file.
 std::string WithJob(const std::string& text, const std::string& job) {
   const auto is_word = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '$' || c == '{';
@@ -85,8 +85,8 @@ std::string WithJob(const std::string& text, const std::string& job) {
   return result;
 }
 
-// The words of a command line that means the same without a shell: plain words, and text between
-// quotes that has nothing to expand. nullopt for all others.
+// The words of a command line that needs no shell: plain words, and quoted text without expansions.
+// nullopt for any other command line.
 std::optional<std::vector<std::string>> PlainWords(const std::string& line) {
   std::vector<std::string> words;
   bool in_word = false;
@@ -116,7 +116,7 @@ std::optional<std::vector<std::string>> PlainWords(const std::string& line) {
 
 using Setter = std::function<void(Step&, const YAML::Node&)>;
 
-// A key of a step and what it sets.
+// The keys of a step and their setters.
 const std::map<std::string, Setter>& StepKeys() {
   static const std::map<std::string, Setter> kKeys = {
       {"command", [](Step& step,
@@ -187,7 +187,7 @@ Step ParseStep(const Origin& origin, const YAML::Node& node) {
   return step;
 }
 
-// Whether a document has nothing for tpuest.
+// Whether a document has only x-* keys.
 bool IsWithoutJob(const YAML::Node& document) {
   return std::all_of(document.begin(), document.end(), [](const auto& entry) {
     return entry.first.template as<std::string>().starts_with("x-");
@@ -226,7 +226,7 @@ struct Document {
   std::string text;
 };
 
-// Documents are cut here and not by yaml-cpp, so that each keeps its text.
+// Splits documents here and not in yaml-cpp, so that each keeps its text.
 std::vector<Document> Documents(const std::string& text) {
   std::vector<Document> documents = {{1, ""}};
   std::istringstream in(text);

@@ -1,5 +1,5 @@
 #pragma once
-// A whole-program test as it stands in its file; run_jobs.cpp describes the format.
+// A whole-program test as its file describes it; run_jobs.cpp describes the format.
 
 #include <yaml-cpp/yaml.h>
 
@@ -11,7 +11,7 @@
 
 namespace tpuest {
 
-// A signal that is sent to a step once its stderr holds a text or a file is there.
+// A signal that is sent to a step once its stderr contains a text or a file exists.
 struct SignalPlan {
   int signal = 0;
   std::string after;       // text in stderr; empty if after_file is given
@@ -27,14 +27,14 @@ struct JsonCheck {
 struct Step {
   int line = 0;                    // line of the case file, counted from 1
   std::string script;              // script that bash runs; empty if the step works on a file
-  std::vector<std::string> words;  // the same as the words of a program, where it needs no shell
+  std::vector<std::string> words;  // the words of the program if the script needs no shell
   std::string write, text;         // a file to write instead
   std::string flip;                // a file one of whose bytes is inverted instead
   int64_t at = 0;                  // offset of that byte; from the end if negative
   std::string input;               // stdin
   std::map<std::string, std::string> environment;
   int code = 0;
-  double limit_s = 1200;  // against a step that hangs: loaded machines take their time
+  double limit_s = 1200;  // limits only steps that hang, because a loaded machine is slow
   std::optional<SignalPlan> signal;
 
   // Each is a substring, or an /extended regular expression/.
@@ -48,15 +48,15 @@ struct Step {
 struct JobCase {
   std::string name;             // "digits.yaml", or "digits.yaml: a claim"
   std::string file;             // "digits.yaml": the job's name in the case's folder
-  std::string job;              // the text of the document, x-expect and all
+  std::string job;              // the text of the document, including x-expect
   std::string suite = "quick";  // or "all", "bench"
-  std::string needs;  // a file of plugins ("cpu/xla_cpu_pjrt.so") or a program ("tar") without
-                      // which the case is left out; may be empty
+  std::string needs;  // a plugin's file ("cpu/xla_cpu_pjrt.so") or a program ("tar") without which
+                      // the case is skipped; may be empty
   std::vector<Step> steps;
 };
 
-// The cases of a file, one a YAML document. Throws Error with file and line for a key that does
-// not exist, a step without an action, or a document without x-expect.
+// The cases of a file, one per YAML document. Throws Error with file and line for an unknown key, a
+// step without an action, or a document without x-expect.
 [[nodiscard]] std::vector<JobCase> ParseCases(const std::string& file, const std::string& text);
 
 }  // namespace tpuest

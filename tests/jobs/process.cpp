@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often a step that waits for its signal is looked at.
+// Interval at which a step that waits for its signal is checked.
 constexpr int kLookMs = 5;
 
 [[noreturn]] void Throw(std::string_view what, int error) {
@@ -47,7 +47,7 @@ pid_t Spawn(const ProcessRequest& request) {
   posix_spawn_file_actions_addopen(&actions, 2, file("stderr").c_str(), write_flags, 0600);
   posix_spawn_file_actions_addchdir_np(&actions, request.folder.c_str());
 
-  // A group of its own, with the signals as a login shell has them.
+  // A separate process group, with the signals as in a login shell.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t all, none;
@@ -70,7 +70,7 @@ pid_t Spawn(const ProcessRequest& request) {
   return pid;
 }
 
-// Waits for the end of the process or the limit, and sends the signal between.
+// Waits for the end of the process or the limit, and sends the signal when it is due.
 void Wait(const ProcessRequest& request, pid_t pid, ProcessResult& result) {
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) Throw("pidfd_open", errno);
@@ -100,7 +100,7 @@ ProcessResult RunProcess(const ProcessRequest& request) {
   const pid_t pid = Spawn(request);
   ProcessResult result;
   Wait(request, pid, result);
-  // The leader is not reaped yet, so the group's number cannot be another's.
+  // The leader has not been reaped, so its group's number cannot belong to another process.
   kill(-pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kTailLines = 15;
 
-// bin/tpuest, work/ (the working directory), home/ and output/, removed with it.
+// Owns bin/tpuest, work/ (the working directory), home/ and output/, and removes them.
 class CaseFolder {
  public:
   explicit CaseFolder(const CaseOptions& options)
@@ -27,7 +27,7 @@ class CaseFolder {
     fs::create_symlink(fs::absolute(options.program), In("bin/tpuest"));
   }
   ~CaseFolder() {
-    // A case may take rights away; what is left then is the system's to clear.
+    // A case may remove permissions; the system then removes the rest.
     std::error_code ignored;
     if (!keep_) fs::remove_all(path_, ignored);
   }
@@ -41,7 +41,7 @@ class CaseFolder {
   bool keep_;
 };
 
-// Nothing of the caller's environment reaches a case, but for what the program needs to load.
+// A case gets none of the caller's environment except what the program needs to load.
 std::map<std::string, std::string> Environment(const CaseFolder& folder,
                                                const CaseOptions& options) {
   std::map<std::string, std::string> environment = {
@@ -50,7 +50,7 @@ std::map<std::string, std::string> Environment(const CaseFolder& folder,
       {"TMPDIR", folder.In("home")},
       {"LC_ALL", "C.UTF-8"},
       {"TERM", "dumb"},
-      // Cases see what the log has; a person is shown less.
+      // Cases see all messages of the log; by default stderr shows fewer.
       {"TPUEST_LOG_LEVEL", "debug"},
       {"SOURCE_ROOT", options.source_root},
       {"TESTDATA", JoinPath(options.source_root, "tests/testdata")},
@@ -115,7 +115,7 @@ void FlipByte(const Step& step, const CaseFolder& folder) {
   WriteFileAtomically(path, bytes, false);
 }
 
-// Whether the step was one on files, which has nothing to expect.
+// Whether the step only changed a file, so that there is nothing to compare.
 bool DoOnFiles(const Step& step, const CaseFolder& folder) {
   if (!step.write.empty()) WriteStepFile(step, folder);
   if (!step.flip.empty()) FlipByte(step, folder);

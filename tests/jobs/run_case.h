@@ -9,7 +9,7 @@
 
 namespace tpuest {
 
-// The folders of programs that a case sees beside tpuest, as PATH has them.
+// The folders of programs that a case finds besides tpuest, in the form of PATH.
 inline constexpr std::string_view kCasePath = "/usr/local/bin:/usr/bin:/bin";
 
 struct CaseOptions {
@@ -19,8 +19,9 @@ struct CaseOptions {
   bool keep_folder = false;
 };
 
-// A line a fault: "digits.yaml: step 2 (line 31): expected exit 2, found 0", with the ends of what
-// the step printed after its last. A case stops at the first step with a fault. Empty: it passed.
+// One line per fault: "digits.yaml: step 2 (line 31): expected exit 2, found 0"; the last is
+// followed by the ends of the step's output. A case stops at the first step with a fault. Empty if
+// it passed.
 [[nodiscard]] std::vector<std::string> RunCase(const JobCase& job_case, const CaseOptions& options);
 
 }  // namespace tpuest

@@ -1,30 +1,28 @@
-// Runs the whole-program tests: every *.yaml beside this file, against the built tpuest.
+// Runs the whole-program tests, that is, every *.yaml in this folder, with the built tpuest.
 //
 //   run_jobs PROGRAM SOURCE_ROOT [quick|all|plugins|bench] [PATTERN...] [--keep]
 //
-// Runs the cases of one suite, or of the first three: `plugins` has those that need a plugin
-// (x-needs), `all` and `bench` those whose `x-suite` says so, `quick` the rest. A PATTERN is a part
-// of the file's name or of the claim; --keep leaves the folders of failed cases.
+// Runs the cases of one suite, or of the first three: `plugins` has the cases that need a plugin
+// (x-needs), `all` and `bench` those whose `x-suite` says so, `quick` the rest. A PATTERN matches a
+// part of the file's name or of the claim; --keep keeps the folders of failed cases.
 //
-// A case is a job file with a block for its test. tpuest passes over x-* keys, so the file is the
-// job as it stands. A file may hold several cases as YAML documents between lines of "---"; each is
-// cut out and written alone, so lines that tpuest reports count from its document's first. A
-// document of x-* keys alone has the job of the case before it.
+// A case is a job file with a block for its test. tpuest ignores x-* keys, so the file is the job
+// unchanged. A file may have several cases as YAML documents between lines of "---". Each document
+// is written to its own file, so lines that tpuest reports count from the document's first line. A
+// document with only x-* keys has the job of the previous case.
 //
 //   version: 1
 //   train_batch_size: 32
 //   ...
 //   x-case: training stops at max_steps and says so      # the claim; for several cases in a file
 //   x-rule: "exit code 0: done"                          # the rule that it shows (count_rules)
-//   x-suite: all                                         # only in `./dev test --all`; bench: only
-//   in
+//   x-suite: all                                         # only in `./dev test --all`; bench: in
 //                                                        # `./dev bench recipes`, for minutes
-//   x-needs: cpu/xla_cpu_pjrt.so                         # a file of $TPUEST_PLUGINS, or of the
-//   folder
-//                                                        # that ./dev plugins fills; without a
-//                                                        # slash: a program of the PATH, or
-//                                                        # bfloat16: a processor with AVX-512. The
-//                                                        # case is skipped where it is missing
+//   x-needs: cpu/xla_cpu_pjrt.so                         # a file in $TPUEST_PLUGINS, or in
+//                                                        # the folder of ./dev plugins; without
+//                                                        # a slash: a program of the PATH, or
+//                                                        # bfloat16: a processor with AVX-512.
+//                                                        # If it is missing, the case is skipped
 //   x-expect:
 //     - command: train JOB --model-dir run --json        # tpuest's arguments, read by bash
 //       json: {global_step: 20, loss: {min: 0, max: 2.4}}
@@ -34,16 +32,15 @@
 //       stderr: ["digits.yaml:2:", /error: .*batch size/]
 //       not_stderr: Traceback
 //
-// Each case runs in a fresh folder, where the job lies under its own file's name; JOB stands for
-// that name. The steps run in order in that folder until one does not do as expected. A step has
-// one of
-//   command: ARGS            tpuest ARGS; bash runs it where it has more than words and quotes:
+// Each case runs in a fresh folder, which contains the job under its file's name; JOB stands for
+// that name. The steps run in order in that folder until one fails. A step has one of
+//   command: ARGS            tpuest ARGS; bash runs it if it has more than words and quotes:
 //                            pipes, redirections, variables
 //   shell: SCRIPT            bash, with tpuest on the PATH and no `set -e`
-//   write: PATH, text: TEXT  a file, such as a job that is no YAML
+//   write: PATH, text: TEXT  a file, such as a job that is not YAML
 //   flip: PATH, at: BYTE     inverts the bits of one byte; from the end if BYTE is negative
 // and, with a command or a shell,
-//   stdin: TEXT              otherwise it is empty
+//   stdin: TEXT              default: empty
 //   env: {NAME: value}       besides HOME, PATH, TMPDIR, LC_ALL, TERM=dumb,
 //                            TPUEST_LOG_LEVEL=debug (all that log.txt has), SOURCE_ROOT (the root
 //                            of the tree), TESTDATA (tests/testdata) and, in a case that needs a
@@ -51,17 +48,17 @@
 //   limit_s: 1200            seconds after which the step's process group is killed and the case
 //                            fails: for hangs only, since a loaded machine is slow
 //   signal: {send: TERM|INT|KILL|USR1|HUP, after: TEXT of stderr}, or {..., after_file: GLOB}
-//                            sent once to the process group; it must become due
+//                            sent once to the process group; the step fails if it is never due
 //   code: 0                  the exit code; 128 + n for signal n
 //   stdout, not_stdout, stderr, not_stderr
 //                            a text or a list of texts to find, or not to find; between slashes it
-//                            is an extended regular expression, ^ and $ being a line's
+//                            is an extended regular expression; ^ and $ match at lines
 //   json: {PATH: EXPECTED}   of stdout as a JSON document, or as an array of its lines' documents
 //   json_files: {GLOB: {PATH: EXPECTED}}
-//                            the same of a file (run/.tpuest/metrics.jsonl)
+//                            as above, for a file (run/.tpuest/metrics.jsonl)
 //   files, no_files          globs that some file, or none, must match
 //   same_bytes, different_bytes
-//                            lists of pairs of globs, each of one file
+//                            lists of pairs of globs; each matches one file
 //
 // PATH is keys and indices between dots ("metrics.accuracy", "0.loss"; "-1.step" counts from the
 // end), or between slashes if it begins with one. EXPECTED is a value, a list, or conditions that
@@ -92,7 +89,7 @@ namespace {
 
 using tpuest::JobCase;
 
-// What Meson takes for a test that was skipped.
+// Meson's code for a skipped test.
 constexpr int kSkipped = 77;
 
 enum class Suite { kQuick, kAll, kPlugins, kBench };
@@ -104,11 +101,11 @@ const std::map<std::string, Suite> kSuites = {{"quick", Suite::kQuick},
 
 struct Arguments {
   tpuest::CaseOptions options;
-  std::optional<Suite> suite;         // none: all but kBench
+  std::optional<Suite> suite;         // none: all except kBench
   std::vector<std::string> patterns;  // none: all
 };
 
-// As the program looks for it (FindPjrtPlugin).
+// Found as the program finds it (FindPjrtPlugin).
 std::string PluginFolder() {
   const auto value = [](const char* name) -> std::string {
     const char* const text = std::getenv(name);
@@ -141,7 +138,7 @@ Arguments Parse(int argc, char** argv) {
   return arguments;
 }
 
-// Counts the cases and prints how each went, a case at a time.
+// Counts the cases and prints each one's result.
 class Report {
  public:
   using Milliseconds = std::chrono::milliseconds;
@@ -159,7 +156,7 @@ class Report {
     std::fflush(stdout);
   }
   void Skip(const std::string& why) { ++skipped_[why]; }
-  // Repeats what failed, since only the end of a long log is read. Returns the exit code.
+  // Repeats the failures, because only the end of a long log is read. Returns the exit code.
   [[nodiscard]] int Close() const {
     int skipped = 0;
     for (const auto& [why, count] : skipped_) {
@@ -185,10 +182,10 @@ bool MatchesAny(const std::string& name, const std::vector<std::string>& pattern
          });
 }
 
-// A path is of plugins; a name is a program, but for one.
+// A path names a plugin; a name names a program, with one exception.
 bool NeedsPlugin(const JobCase& job_case) { return job_case.needs.find('/') != std::string::npos; }
 
-// What a case lacks here, and how to get it.
+// What a case needs and lacks on this machine, and how to get it.
 std::string Lack(const std::string& needs) {
   if (needs == "bfloat16") return "needs a processor with AVX-512";
   if (needs.find('/') != std::string::npos) {
@@ -226,8 +223,8 @@ bool IsAskedFor(const JobCase& job_case, const Arguments& arguments) {
   return is_of_suite && MatchesAny(job_case.name, arguments.patterns);
 }
 
-// The cases that the arguments ask for and that can run here. A file that cannot be read is a case
-// that failed, in the suite `quick`.
+// The cases that the arguments select and that can run here. A file that cannot be read counts as a
+// failed case of the suite `quick`.
 std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
   const std::string folder = tpuest::JoinPath(arguments.options.source_root, "tests/jobs");
   std::vector<JobCase> cases;
@@ -252,7 +249,7 @@ std::vector<JobCase> Cases(const Arguments& arguments, Report& report) {
   return cases;
 }
 
-// A case that needs no plugin sees none: what it shows is the same on every machine.
+// A case that needs no plugin finds none, so its output is the same on every machine.
 std::vector<std::string> Run(const JobCase& job_case, tpuest::CaseOptions options) {
   if (job_case.needs.empty()) options.plugins.clear();
   return tpuest::RunCase(job_case, options);
@@ -275,7 +272,7 @@ void RunAll(const std::vector<JobCase>& cases, const tpuest::CaseOptions& option
     }
   };
   std::vector<std::jthread> threads;
-  // One more than there are cores: some cases wait.
+  // One more thread than there are cores, because some cases wait.
   for (unsigned i = 0; i < std::thread::hardware_concurrency() + 1; ++i) {
     threads.emplace_back(work);
   }

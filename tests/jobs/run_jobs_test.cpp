@@ -1,4 +1,4 @@
-// The runner of whole-program tests, held against a shell script in tpuest's place.
+// Tests the runner of whole-program tests with a shell script as tpuest.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Prints what it is asked for and leaves files, as a trainer would.
+// Prints its arguments and leaves files, as a trainer would.
 constexpr const char* kFakeProgram = R"(#!/bin/sh
 case $1 in
   say) shift; echo "$@";;
