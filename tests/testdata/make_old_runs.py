@@ -2,7 +2,7 @@
 """Writes folders of old_runs/ with TensorFlow's Estimator, three steps each: penalized (an L2 penalty), activity (a
 penalty on activations beside it), averaged (sparse_combiner, normalizer_fn), weighted (version 1's weight_column),
 partitioned (variables in two parts, lists of a fixed size, a mean by weights), shuffled (make_csv_dataset, which shuffles),
-clipped (max_norm and a normalizer that clips, amsgrad).
+clipped (max_norm and a normalizer that clips, amsgrad), records_in_turns and lines_in_turns (interleaved files of turns/).
 
     python make_old_runs.py FOLDER
 """
@@ -84,6 +84,49 @@ def shuffled_lines():
     return tf.data.experimental.make_csv_dataset("rows.csv", 16, label_name="y", shuffle_buffer_size=500)
 
 
+def write_turns():
+    """Three files of 5, 2 and 7 rows, as records and as lines; returns their names."""
+    os.makedirs("turns", exist_ok=True)
+    records, lines = [], []
+    for number, (begin, end) in enumerate([(0, 5), (5, 7), (7, 14)]):
+        records.append(f"turns/part-{number}.tfrecord")
+        lines.append(f"turns/part-{number}.csv")
+        with tf.io.TFRecordWriter(records[-1]) as file:
+            for a, y in zip(FEATURES["a"][begin:end], LABELS[begin:end]):
+                features = {
+                    "a": tf.train.Feature(float_list=tf.train.FloatList(value=[a])),
+                    "y": tf.train.Feature(int64_list=tf.train.Int64List(value=[y])),
+                }
+                file.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
+        with open(lines[-1], "w") as file:
+            rows_of_file = zip(FEATURES["a"][begin:end], LABELS[begin:end])
+            file.write("z,a,y\n" + "".join(f"w,{a},{y}\n" for a, y in rows_of_file))
+    return records, lines
+
+
+def train_in_turns():
+    records, lines = write_turns()
+
+    def parse(record):
+        spec = {"a": tf.io.FixedLenFeature([], tf.float32), "y": tf.io.FixedLenFeature([], tf.int64)}
+        features = tf.io.parse_single_example(record, spec)
+        return features, features.pop("y")
+
+    def records_in_turns():
+        files = tf.data.Dataset.from_tensor_slices(records)
+        data = files.interleave(tf.data.TFRecordDataset, cycle_length=2, block_length=3)
+        return data.map(parse).take(12).repeat().shuffle(8).batch(4)
+
+    def lines_in_turns():
+        return tf.data.experimental.make_csv_dataset(
+            lines, 4, label_name="y", shuffle_buffer_size=8, num_parallel_reads=2
+        )
+
+    for input_fn in [records_in_turns, lines_in_turns]:
+        model = tf.estimator.LinearClassifier([column.numeric_column("a")], model_dir=input_fn.__name__)
+        model.train(input_fn, max_steps=3)
+
+
 def main():
     os.chdir(sys.argv[1])
     tf.estimator.Estimator(network(False), "penalized").train(vectors, max_steps=3)
@@ -101,6 +144,7 @@ def main():
     with open("rows.csv", "w") as file:
         file.write("a,y\n" + "".join(f"{a},{y}\n" for a, y in zip(FEATURES["a"], LABELS)))
     tf.estimator.LinearClassifier([column.numeric_column("a")], model_dir="shuffled").train(shuffled_lines, max_steps=3)
+    train_in_turns()
 
 
 main()

@@ -53,6 +53,90 @@ std::optional<CsvLines> LinesOf(const SeenGraph& function, const SeenNode& decod
   return lines;
 }
 
+const SeenNode* CallerOf(const SeenGraph& graph, const SeenFunction& function) {
+  for (const SeenNode& node : graph.nodes()) {
+    const auto called = node.functions.find("f");
+    if (called != node.functions.end() && called->second == function.name) return &node;
+  }
+  return nullptr;
+}
+
+std::optional<Tensor> OnlyValueAt(const SeenGraph& graph, const SeenNode& node, size_t input) {
+  std::optional<Tensor> value = graph.ConstantAt(node, input);
+  return value && value->elements() == 1 ? value : std::nullopt;
+}
+
+// The columns of make_csv_dataset's op in a function that opens one file: its inputs are file,
+// compression_type, buffer_size, header, field_delim, use_quote_delim, na_value, select_cols, and
+// the defaults, which the function captures.
+std::optional<CsvLines> LinesOfDataset(const SeenGraph& graph, const SeenFunction& opens,
+                                       const SeenNode& dataset) {
+  constexpr size_t kHeader = 3;
+  constexpr size_t kSelected = 7;
+  constexpr size_t kDefaults = 8;
+  const auto types = dataset.int_lists.find("output_types");
+  const auto selected = opens.body.ConstantAt(dataset, kSelected);
+  const auto header = OnlyValueAt(opens.body, dataset, kHeader);
+  const SeenNode* const caller = CallerOf(graph, opens);
+  if (types == dataset.int_lists.end() || !selected || !header || caller == nullptr) {
+    return std::nullopt;
+  }
+  const bool selects = selected->elements() > 0;
+  const size_t read = types->second.size();
+  if (selects && static_cast<size_t>(selected->elements()) != read) return std::nullopt;
+  constexpr size_t kMostColumns = 100'000;  // a damaged graph may have any number
+  CsvLines lines;
+  lines.selects = selects;
+  for (size_t i = 0; i < read; ++i) {
+    const std::string dtype = CsvDtype(types->second[i]);
+    const size_t column =
+        selects ? static_cast<size_t>(selected->AsDouble(static_cast<int64_t>(i))) : i;
+    if (dtype.empty() || column >= kMostColumns || kDefaults + i >= dataset.inputs.size()) {
+      return std::nullopt;
+    }
+    std::optional<Tensor> value = opens.body.ConstantAt(dataset, kDefaults + i);
+    const auto argument =
+        std::find(opens.arguments.begin(), opens.arguments.end(), dataset.inputs[kDefaults + i]);
+    if (!value && argument != opens.arguments.end()) {
+      value = graph.ConstantAt(*caller, static_cast<size_t>(argument - opens.arguments.begin()));
+    }
+    if (lines.columns.size() <= column) {
+      lines.columns.resize(column + 1, {.name = "", .dtype = "string", .default_value = ""});
+    }
+    lines.columns[column] = {.name = "", .dtype = dtype, .default_value = DefaultOf(value)};
+    lines.read.push_back(column);
+  }
+  lines.skip = header->AsDouble(0) != 0 ? 1 : 0;
+  const auto text = [&](size_t input, std::string& to) {
+    const auto value = OnlyValueAt(opens.body, dataset, input);
+    if (value && value->dtype() == DType::kString) to = value->strings()[0];
+  };
+  text(4, lines.field_delim);
+  text(6, lines.na_value);
+  const auto quotes = OnlyValueAt(opens.body, dataset, 5);
+  if (quotes) lines.use_quote_delim = quotes->AsDouble(0) != 0;
+  return lines;
+}
+
+// The argument of a function that a result is, in another dtype or shape; nullopt if it is
+// computed.
+std::optional<size_t> ArgumentOf(const SeenFunction& function, std::string tensor) {
+  constexpr int kMostSteps = 16;  // a damaged graph may go in circles
+  for (int i = 0; i < kMostSteps; ++i) {
+    const auto argument = std::find(function.arguments.begin(), function.arguments.end(), tensor);
+    if (argument != function.arguments.end()) {
+      return static_cast<size_t>(argument - function.arguments.begin());
+    }
+    const SeenNode* const node = function.body.Find(tensor);
+    if (node == nullptr || node->inputs.empty()) return std::nullopt;
+    if (node->op != "Identity" && node->op != "Cast" && node->op != "ExpandDims") {
+      return std::nullopt;
+    }
+    tensor = node->inputs[0];
+  }
+  return std::nullopt;
+}
+
 // The column that a result of the function is; nullopt where it is made of others.
 std::optional<size_t> ColumnOf(const SeenFunction& function, const std::string& result,
                                const SeenNode& decode) {
@@ -127,6 +211,47 @@ void FindCsvLabel(const SeenFunction& function, const SeenNode& decode, CsvLines
   lines.label_op = Described(node);
 }
 
+// Names the columns that make_csv_dataset's map gives as a dict and a label.
+bool NameDatasetColumns(const SeenGraph& graph, const SeenFunction& map,
+                        const std::set<std::string>& features, CsvLines& lines) {
+  const auto order = FeatureOutputs(graph, map.results.size(), features);
+  if (!order) return false;
+  const auto column_of = [&](size_t result) -> CsvLineColumn* {
+    const std::optional<size_t> argument = ArgumentOf(map, map.results[result]);
+    if (!argument || *argument >= lines.read.size()) return nullptr;
+    return &lines.columns[lines.read[*argument]];
+  };
+  for (const auto& [result, name] : *order) {
+    CsvLineColumn* const column = result < map.results.size() ? column_of(result) : nullptr;
+    if (column == nullptr || !column->name.empty()) return false;
+    column->name = name;
+  }
+  const CsvLineColumn* const label = column_of(map.results.size() - 1);
+  if (label != nullptr) lines.label = static_cast<size_t>(label - lines.columns.data());
+  return true;
+}
+
+// The lines of make_csv_dataset: an op that opens the files, and one map that names the columns.
+std::optional<CsvLines> FindCsvDataset(const SeenGraph& graph,
+                                       const std::set<std::string>& features) {
+  const SeenFunction* map = nullptr;
+  for (const SeenNode& node : graph.nodes()) {
+    const auto called = node.functions.find("f");
+    const bool maps = node.op.starts_with("MapDataset") || node.op.starts_with("ParallelMap");
+    if (maps && called != node.functions.end()) map = graph.FindFunction(called->second);
+  }
+  if (map == nullptr || map->results.empty()) return std::nullopt;
+  for (const SeenFunction& function : graph.functions()) {
+    for (const SeenNode& node : function.body.nodes()) {
+      if (!node.op.starts_with("CSVDataset")) continue;
+      std::optional<CsvLines> lines = LinesOfDataset(graph, function, node);
+      if (!lines || !NameDatasetColumns(graph, *map, features, *lines)) return std::nullopt;
+      return lines;
+    }
+  }
+  return std::nullopt;
+}
+
 int64_t SkippedIn(const SeenGraph& graph) {
   for (const SeenNode* const node : graph.Below("", "SkipDataset")) {
     const auto count = graph.ConstantAt(*node, 1);
@@ -163,6 +288,7 @@ std::optional<CsvLines> FindCsvLines(const SeenGraph& graph,
                node.op.starts_with("MapAndBatchDataset");
       });
   if (maps != 1) return std::nullopt;
+  if (std::optional<CsvLines> lines = FindCsvDataset(graph, features)) return lines;
   for (const SeenFunction& function : graph.functions()) {
     const std::vector<const SeenNode*> decodes = function.body.Below("", "DecodeCSV");
     if (decodes.size() != 1 || function.results.empty()) continue;

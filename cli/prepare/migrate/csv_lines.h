@@ -1,8 +1,9 @@
 #pragma once
-// Finds what takes lines of CSV apart in the input_fn of an old Estimator's graph: DecodeCSV in the
-// function of its one Dataset.map, which gives a dict of features and the label. Such a graph has
-// no names for the columns; those of the features are known by the feature columns, and stand in
-// the dict's order, which is that of their names.
+// Finds what splits lines of CSV in the input_fn of an old Estimator's graph: DecodeCSV in the
+// function of its one Dataset.map, or the dataset of make_csv_dataset before that map. The map
+// returns a dict of features and the label. Such a graph has no names for the columns; those of the
+// features are known by the feature columns, and stand in the dict's order, which is that of their
+// names.
 
 #include <cstdint>
 #include <map>
@@ -23,6 +24,8 @@ struct CsvLineColumn {
 
 struct CsvLines {
   std::vector<CsvLineColumn> columns;  // of a line, in its order
+  std::vector<size_t> read;            // of make_csv_dataset: the columns that it reads
+  bool selects = false;                // the lines may have further columns after these
   std::optional<size_t> label;         // the column that the label is, or is made of
   std::string label_op;                // what makes the label of it; empty: it is the column
   std::string field_delim = ",";

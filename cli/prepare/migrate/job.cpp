@@ -80,11 +80,26 @@ void AddLabelStep(const MigratedLabel& label, const MigratedModel& model, bool i
       fmt::format("{{op: cast, in: {}, dtype: {}}}", config::StringText(label.name), dtype));
 }
 
-// Adds the map from what rows hold to the model's inputs.
-void AddMap(const std::vector<std::string>& steps, MarkedLines& lines) {
-  if (steps.empty()) return;
-  lines.Line("    map:");
-  for (const std::string& step : steps) lines.Line("      - " + step);
+// Adds the map from what rows hold to the model's inputs: as a key of its own, or between the
+// stages, where it follows the interleave.
+void AddMap(const std::vector<std::string>& steps, const MigratedOrder& order, MarkedLines& lines) {
+  const std::string indent = order.IsPlain() ? "    " : "        ";
+  const auto map = [&] {
+    if (steps.empty()) return;
+    lines.Line(order.IsPlain() ? "    map:" : "      - map:");
+    for (const std::string& step : steps) lines.Line(fmt::format("{}  - {}", indent, step));
+  };
+  if (order.IsPlain()) return map();
+  lines.Line("    stages:");
+  const bool interleaves = order.stages[0].key == "interleave";
+  if (!interleaves) map();
+  bool repeats = false;
+  for (const MigratedStage& stage : order.stages) {
+    lines.Line(fmt::format("      - {}: {}", stage.key, stage.value));
+    if (stage.key == "interleave") map();
+    repeats = repeats || stage.key == "repeat";
+  }
+  if (!repeats) lines.Line("      - repeat: -1");
 }
 
 // Writes the input of TFRecords: source, features, map and label.
@@ -177,7 +192,7 @@ class RecordInput {
     if (model_.input || !label_.stored_dtype.empty()) {
       AddLabelStep(label_, model_, run_.replicas > 1, steps);
     }
-    AddMap(steps, lines_);
+    AddMap(steps, run_.order, lines_);
   }
 
   void ColumnFeature(const std::string& name, const MigratedFeature& feature) {
@@ -280,6 +295,10 @@ class CsvInput {
     lines_.Line("    source:");
     lines_.Line("      type: make_csv_dataset");
     CsvFiles();
+    if (lines.selects) {
+      lines_.Unknown("how many columns the files have: add the names of those after the last one",
+                     "      ");
+    }
     lines_.Line(fmt::format("      column_names: [{}]", Join(names, ", ")));
     if (selected.size() < names.size()) {
       lines_.Line(fmt::format("      select_columns: [{}]", Join(selected, ", ")));
@@ -295,7 +314,7 @@ class CsvInput {
     CsvFormat(lines);
     std::vector<std::string> steps;
     if (!label.stored_dtype.empty()) AddLabelStep(label, model_, run_.replicas > 1, steps);
-    AddMap(steps, lines_);
+    AddMap(steps, run_.order, lines_);
   }
 
  private:
@@ -375,14 +394,24 @@ class JobWriter {
     } else {
       RecordInput(run_, model_, columns_, lines_).Write();
     }
-    for (const std::string& what : run_.unsaid) lines_.Unknown(what, "    ");
-    if (run_.shuffle) {
-      lines_.Line(fmt::format("    shuffle: {{buffer_size: {}}}", *run_.shuffle));
-    } else if (!run_.datasets_known) {
+    for (const std::string& what : run_.order.unsaid) lines_.Unknown(what, "    ");
+    if (run_.order.IsPlain()) PlainOrder();
+  }
+
+  void PlainOrder() {
+    std::string passes = "-1";
+    bool shuffles = false;
+    for (const MigratedStage& stage : run_.order.stages) {
+      if (stage.key == "repeat") passes = stage.value;
+      if (stage.key != "shuffle") continue;
+      lines_.Line(fmt::format("    shuffle: {{buffer_size: {}}}", stage.value));
+      shuffles = true;
+    }
+    if (!shuffles && !run_.order.is_known) {
       lines_.Unknown("how the records were shuffled", "    ");
       lines_.Line("    shuffle: {buffer_size: full}");
     }
-    lines_.Line("    repeat: -1");
+    lines_.Line("    repeat: " + passes);
   }
 
   void ColumnsSection() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/prepare/migrate/csv_lines.h"
+#include "cli/prepare/migrate/datasets.h"
 #include "cli/prepare/migrate/parser.h"
 #include "core/graph/graph_nodes.h"
 #include "core/io/bundle.h"
@@ -20,10 +21,8 @@ struct MigratedRun {
   int64_t global_step = 0;
   std::optional<int64_t> batch_size;
   int64_t replicas = 1;                  // more than 1: trained on a TPU, or as on one
-  std::optional<int64_t> shuffle;        // buffer_size
-  bool datasets_known = false;           // the graph says what it reads, from file to batch
+  MigratedOrder order;                   // of the records
   std::vector<std::string> elements;     // features of the iterator's tensors; see IteratorFeatures
-  std::vector<std::string> unsaid;       // sentences on datasets that the job does not have
   std::optional<int64_t> save_steps;     // save_checkpoints_steps
   std::optional<int64_t> summary_steps;  // save_summary_steps
   std::optional<int64_t> log_steps;      // log_step_count_steps
