@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/backend/cpu/late_inputs.h"
 #include "core/backend/rows/row_table.h"
 #include "core/graph/update_bounds.h"
 
@@ -38,6 +39,8 @@ class UpdatePlanner {
   void AddUpdateInput(const Value& input, const InputBounds& bounds);
   void AddCentered(const Node& update);
   void CheckWriters();
+  void CheckLate(const Node& update);
+  [[nodiscard]] ValueRange RangeOfVariable(const Node& handle) const;
 
   const UpdatePlanning& of_;
   std::map<std::string, size_t> written_;   // places in plan.written, by name
@@ -56,10 +59,9 @@ void UpdatePlanner::Run() {
   }
   for (const Node* const update : updates) AddUpdate(*update);
   CheckWriters();
+  for (const Node* const update : updates) CheckLate(*update);
 }
 
-// Inputs of updates of later waves do not exist yet when the gate checks. They are computed from
-// variables (averages of weights), which are within bounds by then.
 void UpdatePlanner::AddUpdate(const Node& update) {
   const UpdateBounds& bounds = update.op().bounds != nullptr ? *update.op().bounds : kNeverSure;
   const bool has_early_input = HasEarlyInput(update);
@@ -138,6 +140,37 @@ void UpdatePlanner::CheckWriters() {
     const int own = writers.stated_least == 1 ? writers.both : 0;
     if (writers.early > own) of_.plan.updates_are_bounded = false;
   }
+}
+
+// Inputs of updates of later waves do not exist yet when the gate checks. They need no check if
+// they follow from variables within their bounds; otherwise the results of every step are checked.
+void UpdatePlanner::CheckLate(const Node& update) {
+  const UpdateBounds& bounds = update.op().bounds != nullptr ? *update.op().bounds : kNeverSure;
+  if (!of_.plan.updates_are_bounded || !WritesFloatsWhole(update)) return;
+  const VariableRange variable = [&](const Node& handle) { return RangeOfVariable(handle); };
+  for (int i = 0; i < static_cast<int>(update.inputs().size()); ++i) {
+    const Value input = update.input(i);
+    if (!IsFloating(input.dtype()) || IsEarly(input)) continue;
+    const ValueRange range = RangeOf(input, variable);
+    const InputBounds* const stated =
+        bounds.Find(update.signature().inputs[static_cast<size_t>(i)].name);
+    const bool is_stated =
+        stated != nullptr && ValueRange{stated->least, stated->most}.Contains(range);
+    const bool replaces = update.type() == "AssignVariableOp" &&
+                          RangeOfVariable(*update.input(0).node).Contains(range);
+    if (is_stated || replaces || AveragesFinite(update, variable)) continue;
+    of_.plan.updates_are_bounded = false;
+  }
+}
+
+// The bounds of a variable that the program writes. A variable that it does not write stays finite.
+ValueRange UpdatePlanner::RangeOfVariable(const Node& handle) const {
+  if (of_.variables.RowsOf(handle) != nullptr) return {};
+  const auto written = written_.find(handle.Attr<std::string>("shared_name"));
+  constexpr double kFinite = std::numeric_limits<float>::max();
+  if (written == written_.end()) return {-kFinite, kFinite};
+  const WrittenVariable& bounds = of_.plan.written[written->second];
+  return {bounds.least, bounds.most};
 }
 
 // Without a check of its gradient such an update has no bound.

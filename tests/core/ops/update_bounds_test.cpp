@@ -7,15 +7,18 @@
 
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <random>
 
+#include "core/backend/cpu/compiled_program.h"
 #include "core/backend/cpu/program.h"
 #include "core/backend/plan.h"
 #include "core/ops/all_ops.h"
 #include "core/ops/array.h"
+#include "core/ops/elementwise.h"
 #include "core/ops/state.h"
 #include "core/ops/training.h"
 #include "tests/core/ops/op_checks.h"
@@ -261,6 +264,96 @@ TEST_CASE("values at the bounds stay finite for as many steps as are not checked
       CHECK((applied || op->def->bounds->divides_by_root_of_variance));
       REQUIRE(AllFinite(program.Values()));
     }
+  }
+}
+
+// Compiles a step that first subtracts `delta` from x and then runs `late` on x's new value.
+class LateUpdate {
+ public:
+  explicit LateUpdate(const std::function<Node*(Graph&, const Value& x, const Variable& y)>& late) {
+    const Value delta = graph_.Placeholder(DType::kFloat, {}, "delta");
+    const Variable* const x = graph_.AddVariable("x", DType::kFloat, {}, graph_.Scalar(0.0F));
+    const Variable* const y = graph_.AddVariable("y", DType::kFloat, {}, graph_.Scalar(0.0F));
+    Node* const first = ops::AssignSubVariableOp(x->handle, delta);
+    const Value after = ops::ReadVariableOp(x->handle);
+    after.node->AddControlInput(first);
+    Node* const last = late(graph_, after, *y);
+    variables_.Set("x", Tensor::Scalar(2.0F));
+    variables_.Set("y", Tensor::Scalar(5.0F));
+    spec_ = {&graph_, {{delta, {}, false}}, {}, {last}, delta};
+    program_ = MakeCpuBackend()->Compile(spec_, {}, variables_);
+  }
+  // False: the gate copies and checks what every step writes.
+  [[nodiscard]] bool IsBounded() {
+    return CompiledProgram(spec_, {}, variables_).plan.updates_are_bounded;
+  }
+  std::vector<StepResult> Run(const std::vector<float>& deltas) {
+    std::vector<StepFeeds> steps;
+    for (const float delta : deltas) steps.push_back({{Tensor::Scalar(delta)}});
+    return program_->Run(steps);
+  }
+  [[nodiscard]] float Get(const std::string& name) const {
+    return variables_.Get(name).values<float>()[0];
+  }
+
+ private:
+  Graph graph_{TestRegistry()};
+  VariableStore variables_;
+  ProgramSpec spec_;
+  std::unique_ptr<Program> program_;
+};
+
+TEST_CASE("an input that is computed after the first update cannot bring in infinity") {
+  LateUpdate inverse([](Graph& graph, const Value& x, const Variable& y) {
+    return ops::AssignVariableOp(y.handle, ops::RealDiv(graph.Scalar(1.0F), x));
+  });
+  CHECK(!inverse.IsBounded());
+  const auto results = inverse.Run({1, 1});  // x: 1, then 0
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].applied);
+  CHECK(results[1].not_finite == "y");
+  CHECK(inverse.Get("x") == 1);
+  CHECK(inverse.Get("y") == 1);
+}
+
+TEST_CASE("a variable that a step doubles after another update never becomes infinite") {
+  LateUpdate twice([](Graph& /*graph*/, const Value& x, const Variable& y) {
+    return ops::AssignAddVariableOp(y.handle, ops::AddV2(y.value, ops::Mul(x, 0.0F)));
+  });
+  const auto results = twice.Run(std::vector<float>(140, 1e-3F));
+  CHECK(results.back().not_finite == "y");
+  CHECK(std::isfinite(twice.Get("y")));
+}
+
+TEST_CASE("an average of a variable after its update needs no check") {
+  LateUpdate average([](Graph& graph, const Value& x, const Variable& y) {
+    return ops::AssignSubVariableOp(y.handle, ops::Mul(ops::Sub(y.value, x), graph.Scalar(0.5F)));
+  });
+  CHECK(average.IsBounded());
+  CHECK(average.Run({1, 1}).back().applied);
+  CHECK(average.Get("y") == 1.5F);  // 5, 3, 1.5
+
+  // A step of gradient accumulation keeps the value before the update, or takes the new one.
+  LateUpdate kept([](Graph& graph, const Value& /*x*/, const Variable& y) {
+    const Value takes = graph.Constant(Tensor::Scalar(true));
+    return ops::AssignVariableOp(y.handle, ops::SelectV2(takes, y.value, y.value));
+  });
+  CHECK(kept.IsBounded());
+
+  // ExponentialMovingAverage with num_updates; a decay below 0 overshoots.
+  const auto share_of = [](Graph& graph, const Variable& step, double decay) {
+    const Value updates = ops::Cast(ops::ReadVariableOp(step.handle), DType::kFloat);
+    const Value by_step = ops::RealDiv(ops::AddV2(updates, 1.0), ops::AddV2(updates, 10.0));
+    return ops::Sub(1.0, ops::Minimum(graph.ScalarOf(DType::kFloat, decay), by_step));
+  };
+  for (const double decay : {0.9, -3.0}) {
+    LateUpdate counted([&](Graph& graph, const Value& x, const Variable& y) {
+      const Variable* const step =
+          graph.AddVariable("step", DType::kInt64, {}, graph.Constant(Tensor::Scalar(int64_t{0})));
+      return ops::AssignSubVariableOp(
+          y.handle, ops::Mul(ops::Sub(y.value, x), share_of(graph, *step, decay)));
+    });
+    CHECK(counted.IsBounded() == (decay == 0.9));
   }
 }
 
