@@ -8,7 +8,7 @@
 #include "cli/prepare/commands.h"
 #include "cli/prepare/migrate/job.h"
 #include "cli/prepare/migrate/keras_job.h"
-#include "cli/prepare/migrate/sequential.h"
+#include "cli/prepare/migrate/model/sequential.h"
 #include "cli/run/same_run.h"
 #include "cli/run/session.h"
 #include "cli/shell/json.h"

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/prepare/migrate/columns.h"
-#include "cli/prepare/migrate/model.h"
+#include "cli/prepare/migrate/columns/columns.h"
+#include "cli/prepare/migrate/model/model.h"
 
 namespace tpuest::cli {
 namespace {

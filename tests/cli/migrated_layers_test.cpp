@@ -3,13 +3,13 @@
 
 #include <doctest/doctest.h>
 
-#include "cli/prepare/migrate/layers.h"
-#include "cli/prepare/migrate/loss.h"
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/normalization.h"
-#include "cli/prepare/migrate/numbers.h"
-#include "cli/prepare/migrate/optimizer.h"
-#include "cli/prepare/migrate/sequential.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
+#include "cli/prepare/migrate/model/layers.h"
+#include "cli/prepare/migrate/model/loss.h"
+#include "cli/prepare/migrate/model/normalization.h"
+#include "cli/prepare/migrate/model/sequential.h"
+#include "cli/prepare/migrate/optimizers/optimizer.h"
 #include "core/base/process/files.h"
 #include "tests/temporary_folder.h"
 

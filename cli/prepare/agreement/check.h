@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/job/job_fwd.h"
-#include "cli/prepare/migrate/columns.h"
-#include "cli/prepare/migrate/model.h"
+#include "cli/prepare/migrate/columns/columns.h"
+#include "cli/prepare/migrate/model/model.h"
 #include "core/graph/graph_nodes.h"
 #include "core/io/bundle.h"
 

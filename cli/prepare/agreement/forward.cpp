@@ -4,8 +4,8 @@
 #include <set>
 #include <string_view>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/normalization.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/model/normalization.h"
 #include "core/backend/bind.h"
 #include "core/backend/cpu/program.h"
 #include "core/base/process/files.h"

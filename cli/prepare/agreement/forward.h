@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 #include "core/graph/graph_nodes.h"
 #include "core/graph/op_def.h"
 #include "core/graph/read/stored_nodes.h"

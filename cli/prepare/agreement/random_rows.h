@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepare/migrate/columns.h"
+#include "cli/prepare/migrate/columns/columns.h"
 #include "core/base/random.h"
 #include "core/tensor/tensor.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepare/migrate/columns.h"
-#include "cli/prepare/migrate/model.h"
-#include "cli/prepare/migrate/run.h"
+#include "cli/prepare/migrate/columns/columns.h"
+#include "cli/prepare/migrate/input/run.h"
+#include "cli/prepare/migrate/model/model.h"
 
 namespace tpuest::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/prepare/migrate/parser.h"
+#include "cli/prepare/migrate/input/parser.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

@@ -1,11 +1,11 @@
-#include "cli/prepare/migrate/loss.h"
+#include "cli/prepare/migrate/model/loss.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -1,12 +1,12 @@
-#include "cli/prepare/migrate/elements.h"
+#include "cli/prepare/migrate/input/elements.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/parser.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/input/parser.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

@@ -1,9 +1,9 @@
-#include "cli/prepare/migrate/products.h"
+#include "cli/prepare/migrate/model/products.h"
 
 #include <map>
 #include <string_view>
 
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 #include "config/scalars.h"
 
 namespace tpuest::cli {

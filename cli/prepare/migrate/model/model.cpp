@@ -1,15 +1,15 @@
-#include "cli/prepare/migrate/model.h"
+#include "cli/prepare/migrate/model/model.h"
 
 #include <algorithm>
 #include <array>
 #include <set>
 
-#include "cli/prepare/migrate/elements.h"
-#include "cli/prepare/migrate/loss.h"
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/normalizers.h"
-#include "cli/prepare/migrate/numbers.h"
-#include "cli/prepare/migrate/optimizer.h"
+#include "cli/prepare/migrate/columns/normalizers.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
+#include "cli/prepare/migrate/input/elements.h"
+#include "cli/prepare/migrate/model/loss.h"
+#include "cli/prepare/migrate/optimizers/optimizer.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

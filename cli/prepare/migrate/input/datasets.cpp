@@ -1,4 +1,4 @@
-#include "cli/prepare/migrate/datasets.h"
+#include "cli/prepare/migrate/input/datasets.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cli/prepare/migrate/elements.h"
+#include "cli/prepare/migrate/input/elements.h"
 
 namespace tpuest::cli {
 namespace {

@@ -1,9 +1,9 @@
-#include "cli/prepare/migrate/run.h"
+#include "cli/prepare/migrate/input/run.h"
 
 #include <algorithm>
 #include <map>
 
-#include "cli/prepare/migrate/elements.h"
+#include "cli/prepare/migrate/input/elements.h"
 #include "core/base/text.h"
 #include "core/io/events/event_reader.h"
 

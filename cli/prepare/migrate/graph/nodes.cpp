@@ -1,4 +1,4 @@
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 
 #include <fmt/format.h>
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepare/migrate/csv_lines.h"
-#include "cli/prepare/migrate/datasets.h"
-#include "cli/prepare/migrate/parser.h"
+#include "cli/prepare/migrate/input/csv_lines.h"
+#include "cli/prepare/migrate/input/datasets.h"
+#include "cli/prepare/migrate/input/parser.h"
 #include "core/graph/graph_nodes.h"
 #include "core/io/bundle.h"
 

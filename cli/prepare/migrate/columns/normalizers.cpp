@@ -1,4 +1,4 @@
-#include "cli/prepare/migrate/normalizers.h"
+#include "cli/prepare/migrate/columns/normalizers.h"
 
 #include <map>
 #include <set>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/prepare/migrate/loss.h"
+#include "cli/prepare/migrate/model/loss.h"
 #include "core/graph/graph_nodes.h"
 #include "core/io/bundle.h"
 

@@ -1,13 +1,13 @@
-#include "cli/prepare/migrate/layers.h"
+#include "cli/prepare/migrate/model/layers.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/normalization.h"
-#include "cli/prepare/migrate/numbers.h"
-#include "cli/prepare/migrate/products.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
+#include "cli/prepare/migrate/model/normalization.h"
+#include "cli/prepare/migrate/model/products.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

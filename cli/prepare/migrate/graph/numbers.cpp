@@ -1,4 +1,4 @@
-#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/graph/numbers.h"
 
 #include <algorithm>
 #include <map>

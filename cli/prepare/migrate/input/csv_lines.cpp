@@ -1,10 +1,10 @@
-#include "cli/prepare/migrate/csv_lines.h"
+#include "cli/prepare/migrate/input/csv_lines.h"
 
 #include <algorithm>
 #include <map>
 #include <string_view>
 
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

@@ -1,11 +1,11 @@
-#include "cli/prepare/migrate/sequential.h"
+#include "cli/prepare/migrate/model/sequential.h"
 
 #include <algorithm>
 
-#include "cli/prepare/migrate/layers.h"
-#include "cli/prepare/migrate/loss.h"
-#include "cli/prepare/migrate/loss_terms.h"
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/model/layers.h"
+#include "cli/prepare/migrate/model/loss.h"
+#include "cli/prepare/migrate/model/loss_terms.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

@@ -1,15 +1,15 @@
-#include "cli/prepare/migrate/columns.h"
+#include "cli/prepare/migrate/columns/columns.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "cli/prepare/migrate/column_nodes.h"
-#include "cli/prepare/migrate/crosses.h"
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/normalizers.h"
-#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/columns/column_nodes.h"
+#include "cli/prepare/migrate/columns/crosses.h"
+#include "cli/prepare/migrate/columns/normalizers.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

@@ -1,11 +1,11 @@
-#include "cli/prepare/migrate/crosses.h"
+#include "cli/prepare/migrate/columns/crosses.h"
 
 #include <algorithm>
 #include <numeric>
 #include <set>
 #include <string_view>
 
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 
 namespace tpuest::cli {
 namespace {

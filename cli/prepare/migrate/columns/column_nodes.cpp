@@ -1,9 +1,9 @@
-#include "cli/prepare/migrate/column_nodes.h"
+#include "cli/prepare/migrate/columns/column_nodes.h"
 
 #include <algorithm>
 #include <set>
 
-#include "cli/prepare/migrate/nodes.h"
+#include "cli/prepare/migrate/graph/nodes.h"
 
 namespace tpuest::cli {
 

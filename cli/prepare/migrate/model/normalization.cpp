@@ -1,12 +1,12 @@
-#include "cli/prepare/migrate/normalization.h"
+#include "cli/prepare/migrate/model/normalization.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <vector>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 

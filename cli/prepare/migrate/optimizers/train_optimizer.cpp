@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/numbers.h"
-#include "cli/prepare/migrate/optimizer.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
+#include "cli/prepare/migrate/optimizers/optimizer.h"
 #include "core/base/text.h"
 
 namespace tpuest::cli {

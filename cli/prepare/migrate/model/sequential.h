@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/prepare/migrate/model.h"
+#include "cli/prepare/migrate/model/model.h"
 #include "core/graph/graph_nodes.h"
 #include "core/io/bundle.h"
 

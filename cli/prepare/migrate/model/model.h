@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/prepare/migrate/columns.h"
-#include "cli/prepare/migrate/layers.h"
-#include "cli/prepare/migrate/optimizer.h"
+#include "cli/prepare/migrate/columns/columns.h"
+#include "cli/prepare/migrate/model/layers.h"
+#include "cli/prepare/migrate/optimizers/optimizer.h"
 
 namespace tpuest::cli {
 

@@ -1,11 +1,11 @@
-#include "cli/prepare/migrate/loss_terms.h"
+#include "cli/prepare/migrate/model/loss_terms.h"
 
 #include <map>
 #include <optional>
 #include <set>
 
-#include "cli/prepare/migrate/nodes.h"
-#include "cli/prepare/migrate/numbers.h"
+#include "cli/prepare/migrate/graph/nodes.h"
+#include "cli/prepare/migrate/graph/numbers.h"
 #include "config/scalars.h"
 #include "core/base/text.h"
 
