@@ -20,8 +20,9 @@ std::optional<PartialJob> ReadPartialJob(const std::string& path) {
   PartialJob partial;
   try {
     config::Sources sources;
-    config::ParseJobInto(config::ReadJobFile(path), path, {{}, {}, FindModel}, sources,
-                         config::ValueOf(partial.job), partial.tree);
+    config::ParseJobInto(config::ReadJobFile(path), path,
+                         {.declared_paths = ModelParameterPaths, .rewrite = ExpandModelBlocks},
+                         sources, config::ValueOf(partial.job), partial.tree);
   } catch (const Error&) {
     // The tree holds what could be read.
     if (partial.tree.root.kind != config::Node::Kind::kMap) return std::nullopt;

@@ -23,16 +23,16 @@ std::vector<AppliedOverride> ParseJobInto(std::string_view text, const std::stri
   tree.names["name"] = std::filesystem::path(file).stem().string();
   std::vector<AppliedOverride> applied;
   if (tree.root.kind == Node::Kind::kMap && !layers.overrides.empty()) {
-    applied = ApplyOverridesTo(tree, layers.overrides, section,
-                               ParameterPaths(tree, layers.model_files), sources, faults);
+    const std::vector<std::string> declared =
+        layers.declared_paths ? layers.declared_paths(tree) : std::vector<std::string>();
+    applied = ApplyOverridesTo(tree, layers.overrides, section, declared, sources, faults);
   }
   // ReadLayers has removed `base` from files, so this one came from KEY=VALUE.
   if (const Node* const base = tree.root.Find("base")) {
     faults.Add({"`base` can only be set in a job file: base files are defaults below it",
                 "--set-file FILE", "base", base->key_place, base->key_width});
   }
-  if (layers.import_sections) layers.import_sections(tree, sources, faults);
-  if (layers.model_files) ExpandModel(tree, layers.model_files, sources, faults);
+  if (layers.rewrite) layers.rewrite(tree, sources, faults);
   sources.SetJob(tree);
   for (std::string& note : ReadInto(tree, section, faults)) tree.notes.push_back(std::move(note));
   std::vector<Fault> all = faults.Take();

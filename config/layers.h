@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/blocks.h"
 #include "config/diagnostics.h"
 #include "config/overrides.h"
 #include "config/tree.h"
@@ -16,9 +15,12 @@
 
 namespace tpuest::config {
 
-// Replaces references to other files, such as a model that Keras saved, by sections. Runs before
-// blocks are expanded.
-using ImportSections = std::function<void(Tree& job, Sources& sources, Faults& faults)>;
+// Returns the key paths that the job declares itself, such as the parameters of its model, which
+// KEY=VALUE may set.
+using DeclaredPaths = std::function<std::vector<std::string>(const Tree& job)>;
+
+// Rewrites the tree before it is read, such as references to other files, or a model's blocks.
+using RewriteTree = std::function<void(Tree& job, Sources& sources, Faults& faults)>;
 
 // A section that is either single, or several sections by name (eval_spec). If one layer has a
 // single section and another has several, the single one joins them under its own name or
@@ -30,12 +32,12 @@ struct OneOrNamed {
   std::string_view default_name;
 };
 
-// The layers above a job file, in this order, and the lookup of the models that it may name.
+// The layers above a job file, in this order, and what the caller knows of the job's sections.
 struct Layers {
   std::vector<std::string> set_files;
   std::vector<Override> overrides;
-  FindModelFile model_files;
-  ImportSections import_sections;
+  DeclaredPaths declared_paths;
+  RewriteTree rewrite;
   OtherNames others = {};
   std::span<const OneOrNamed> one_or_named = {};
 };

@@ -28,7 +28,7 @@ struct AppliedOverride {
 };
 
 // Applies the overrides. `defaults` is the struct that the tree will be read into, with its
-// defaults: it defines the valid keys, together with `parameters` (ParameterPaths). Overrides that
+// defaults: it defines the valid keys, together with `parameters` (DeclaredPaths). Overrides that
 // cannot be applied become faults and are skipped.
 std::vector<AppliedOverride> ApplyOverridesTo(Tree& tree, const std::vector<Override>& overrides,
                                               const Value& defaults,

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/base/text.h"
@@ -141,63 +138,6 @@ std::string EscapeVariables(std::string_view text) {
     escaped += text[at];
   }
   return escaped;
-}
-
-bool IsVariable(std::string_view text, const Parameters& parameters) {
-  const size_t end =
-      text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
-  const std::string_view name = text.substr(0, end);
-  const std::string_view rest = end == std::string_view::npos ? "" : text.substr(end);
-  const bool is_name = !name.empty() && (name.front() < '0' || name.front() > '9');
-  return is_name && (rest.empty() || rest.starts_with(":-")) && !parameters.contains(name);
-}
-
-size_t FormulaEnd(std::string_view text, size_t begin) {
-  char quote = 0;
-  for (size_t at = begin; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quote != 0) {
-      if (c == quote) quote = 0;
-    } else if (c == '\'' || c == '"') {
-      quote = c;
-    } else if (c == '}') {
-      return at;
-    }
-  }
-  return std::string_view::npos;
-}
-
-Node NodeOf(const Literal& literal, const Node& like) {
-  Node node = like;
-  node.children.clear();
-  node.text.clear();
-  node.quoted = false;
-  if (const auto* const list = std::get_if<Literals>(&literal.value)) {
-    node.kind = Node::Kind::kList;
-    for (const Literal& item : *list) {
-      node.children.push_back(NodeOf(item, like));
-      node.children.back().key.clear();
-    }
-    return node;
-  }
-  node.kind = literal.value.index() == 0 ? Node::Kind::kNull : Node::Kind::kScalar;
-  node.text = TextOf(literal);
-  node.quoted = std::holds_alternative<std::string>(literal.value);
-  return node;
-}
-
-bool HasWord(const Node& node, std::string_view word) {
-  const auto is_letter = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
-  const std::string_view text = node.text;
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    const bool begins = at == 0 || !is_letter(text[at - 1]);
-    if (begins && (end == text.size() || !is_letter(text[end]))) return true;
-  }
-  return std::any_of(node.children.begin(), node.children.end(),
-                     [&](const Node& child) { return HasWord(child, word); });
 }
 
 }  // namespace tpuest::config

@@ -1,19 +1,16 @@
 #pragma once
 // Models that are written as layers in files (models/zoo) and embedded in the program. A job names
-// one by `type:`; config/blocks.h expands its layers.
+// one by `type:`; models/blocks/expand.h expands its layers.
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/blocks/model_file.h"
+
 namespace tpuest::models {
 
-// A file of models/zoo, byte for byte.
-struct ModelFile {
-  std::string_view name;  // "models/zoo/resnet.yaml"
-  std::string_view text;
-};
-// All such files, in alphabetical order.
+// Returns the files of models/zoo, byte for byte, in alphabetical order.
 [[nodiscard]] const std::vector<ModelFile>& ModelFiles();
 
 // The types in a file, in its order: its keys under `models:`.

@@ -87,6 +87,7 @@ const std::map<std::string, double, std::less<>> kRanks = {
     {"data/sources", 8.15},
     {"data/examples", 8.2},
     {"data/pipeline", 8.3},
+    {"models/blocks", 8.37},
     {"models/keras", 8.38},
     {"models/keras/config", 8.385},
     {"models/zoo", 8.39},

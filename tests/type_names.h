@@ -17,7 +17,7 @@ namespace tpuest {
 [[nodiscard]] std::vector<std::string> TypeNameFaults(const std::vector<Source>& tree);
 
 // Finds classes of more than 250 lines that `exceptions` does not list, and exceptions that are no
-// longer needed. An exception is a path and a name, "config/blocks.cpp BlockWriter".
+// longer needed. An exception is a path and a name, "models/blocks/expand.cpp BlockWriter".
 [[nodiscard]] std::vector<std::string> LongClassFaults(
     const std::vector<Source>& tree, const std::set<std::string, std::less<>>& exceptions);
 

@@ -16,6 +16,7 @@
 #include "core/estimator/step/model/label_check.h"
 #include "data/csv_stages.h"
 #include "data/pipeline/input_fn.h"
+#include "models/blocks/expand.h"
 #include "models/model_files.h"
 
 namespace tpuest::cli {
@@ -77,11 +78,19 @@ void TakeBatchOfInput(Job& job) {
 
 constexpr config::OneOrNamed kOneOrNamed[] = {{"eval_spec", "input_fn", "name", "eval"}};
 
-std::optional<config::ModelFile> FindModel(std::string_view type) {
+// Returns the model file that a `type:` names.
+static std::optional<models::ModelFile> FileOfModel(std::string_view type) {
   if (type == kModelToEstimator) return KerasModelKeys();
   const models::ModelFile* const file = models::FindModelFile(type);
-  if (file == nullptr) return std::nullopt;
-  return config::ModelFile{.file = std::string(file->name), .text = file->text};
+  return file == nullptr ? std::nullopt : std::optional(*file);
+}
+
+std::vector<std::string> ModelParameterPaths(const config::Tree& job) {
+  return models::ParameterPaths(job, FileOfModel);
+}
+
+void ExpandModelBlocks(config::Tree& job, config::Sources& sources, Faults& faults) {
+  models::ExpandModel(job, FileOfModel, sources, faults);
 }
 
 LoadedJob LoadJobFile(const std::string& path, const config::Layers& layers,
@@ -109,8 +118,11 @@ static void SetEstimatorOptions(Job& job) {
 LoadedJob ParseJobText(std::string_view text, const std::string& path, const config::Layers& layers,
                        config::Sources& sources) {
   config::Layers with_models = layers;
-  with_models.model_files = FindModel;
-  with_models.import_sections = ImportKerasModels;
+  with_models.declared_paths = ModelParameterPaths;
+  with_models.rewrite = [](config::Tree& job, config::Sources& texts, Faults& faults) {
+    ImportKerasModels(job, texts, faults);
+    ExpandModelBlocks(job, texts, faults);
+  };
   with_models.others = TensorFlowNames();
   with_models.one_or_named = kOneOrNamed;
   LoadedJob loaded = config::ParseJob<Job>(text, path, with_models, sources);

@@ -282,8 +282,10 @@ struct Job {
   }
 };
 
-// Returns the embedded model file (models/zoo) that a `type:` names.
-[[nodiscard]] std::optional<config::ModelFile> FindModel(std::string_view type);
+// Returns the key paths of the parameters that the job's model, or its model file, declares.
+[[nodiscard]] std::vector<std::string> ModelParameterPaths(const config::Tree& job);
+// Expands the blocks of the job's model, and model files that it names, into layers.
+void ExpandModelBlocks(config::Tree& job, config::Sources& sources, Faults& faults);
 
 // Reads the job of a file with its layers (bases, set files, overrides). `sources` keeps the texts,
 // so that faults can show their lines. Error kUsage with every fault, each at its file and line.

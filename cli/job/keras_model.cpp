@@ -321,7 +321,7 @@ class KerasImporter {
 
 }  // namespace
 
-config::ModelFile KerasModelKeys() { return {.file = "model_to_estimator", .text = kKeys}; }
+models::ModelFile KerasModelKeys() { return {.name = "model_to_estimator", .text = kKeys}; }
 
 void ImportKerasModels(config::Tree& job, config::Sources& sources, Faults& faults) {
   Node* const model = job.root.Find("model");

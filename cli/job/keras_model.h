@@ -4,7 +4,10 @@
 
 #include <string_view>
 
-#include "config/blocks.h"
+#include "config/diagnostics.h"
+#include "config/tree.h"
+#include "core/base/faults.h"
+#include "models/blocks/model_file.h"
 
 namespace tpuest::cli {
 
@@ -12,7 +15,7 @@ namespace tpuest::cli {
 inline constexpr std::string_view kModelToEstimator = "model_to_estimator";
 
 // Its arguments, as parameters of a model file.
-[[nodiscard]] config::ModelFile KerasModelKeys();
+[[nodiscard]] models::ModelFile KerasModelKeys();
 
 // Replaces the job's model, and its layers, of this type: the section becomes one of type
 // Functional with the file's layers, and starts with the file's weights. Head, optimizer and

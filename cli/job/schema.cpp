@@ -202,7 +202,7 @@ Json ModelFileTypes() {
           {"allOf", {{{"properties", {{"type", {{"enum", types}}}}}, {"required", {"type"}}}}}};
 }
 
-// Returns the schema of an item of `layers` that config/blocks.h expands.
+// Returns the schema of an item of `layers` that models/blocks/expand.h expands.
 Json WrittenItem() {
   Json keys = Json::array();
   for (const char* const key : {"block", "if", "repeat", "as"}) {

@@ -29,37 +29,25 @@
 // in any text is replaced by its value; a text that is only a formula takes the type of the value.
 // ${NAME} that is not a parameter is left for the job's variables.
 
-#include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "config/diagnostics.h"
 #include "config/tree.h"
 #include "core/base/faults.h"
+#include "models/blocks/model_file.h"
 
-namespace tpuest::config {
-
-// A model that is kept as a file, with the keys
-//   models      its types, each with the parameters that it sets
-//   parameters  the keys of a section of that type, with defaults, or `required`
-//   blocks, layers, and head, unless the section has a head
-struct ModelFile {
-  std::string file;  // for messages
-  std::string_view text;
-};
-
-// Returns the file of a `type:`; nullopt if it has none.
-using FindModelFile = std::function<std::optional<ModelFile>(std::string_view type)>;
+namespace tpuest::models {
 
 // Returns the key paths of the parameters of the job's model: "model.alpha" for a model file,
-// "model.parameters.alpha" for its own. Empty without `find`.
-[[nodiscard]] std::vector<std::string> ParameterPaths(const Tree& job, const FindModelFile& find);
+// "model.parameters.alpha" for its own.
+[[nodiscard]] std::vector<std::string> ParameterPaths(const config::Tree& job,
+                                                      const ModelFinder& find);
 
 // Expands the blocks, repetitions and conditions of the job's `model`, and the model files that it
 // or its layers name: such a model becomes one of type Functional. Adds faults at their lines;
 // after a fault the model must not be used. At most 20,000 layers.
-void ExpandModel(Tree& job, const FindModelFile& find, Sources& sources, Faults& faults);
+void ExpandModel(config::Tree& job, const ModelFinder& find, config::Sources& sources,
+                 Faults& faults);
 
-}  // namespace tpuest::config
+}  // namespace tpuest::models

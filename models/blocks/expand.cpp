@@ -1,20 +1,20 @@
-#include "config/blocks.h"
+#include "models/blocks/expand.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "config/block_scope.h"
-#include "config/substitute.h"
 #include "config/yaml_reader.h"
 #include "core/base/text.h"
+#include "models/blocks/block_scope.h"
 
-namespace tpuest::config {
+namespace tpuest::models {
 namespace {
 
 constexpr size_t kMostLayers = 20000;
@@ -80,6 +80,21 @@ class Rounds {
   int64_t count_ = 0;
 };
 
+// Returns true if a text in the node or below it has the word.
+bool HasWord(const Node& node, std::string_view word) {
+  const auto is_letter = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  const std::string_view text = node.text;
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    const bool begins = at == 0 || !is_letter(text[at - 1]);
+    if (begins && (end == text.size() || !is_letter(text[end]))) return true;
+  }
+  return std::any_of(node.children.begin(), node.children.end(),
+                     [&](const Node& child) { return HasWord(child, word); });
+}
+
 // Refuses a parameter of a repeated section that changes nothing: no text of the item names it, and
 // the item's block does not declare it.
 void CheckUsed(const Node& section, const Node& item, const BlockScope& scope) {
@@ -128,7 +143,7 @@ std::vector<const Node*> ArgumentsOf(const Node& item, const Node* section,
 // Writes out a model's blocks, repetitions and conditions, list by list.
 class BlockWriter {
  public:
-  BlockWriter(const Tree& job, const FindModelFile& find, Sources& sources, Faults& faults)
+  BlockWriter(const Tree& job, const ModelFinder& find, config::Sources& sources, Faults& faults)
       : find_(find), sources_(sources), faults_(faults), formulas_(job) {}
 
   // The model with its layers written out.
@@ -229,7 +244,8 @@ class BlockWriter {
       return;
     }
     const Node* const condition = item.Find(kIf);
-    if (condition != nullptr && !IsTrue(formulas_.Formula(*condition, scope.parameters))) return;
+    if (condition != nullptr && !config::IsTrue(formulas_.Formula(*condition, scope.parameters)))
+      return;
     const Node* const label = item.Find(kLabel);
     const Node* const block = item.Find(kBlock);
     const Node* const type = item.Find("type");
@@ -319,8 +335,9 @@ class BlockWriter {
   Node FromFile(const Node& section, const Node& type, const ModelFile& file,
                 const std::set<std::string, std::less<>>& own_keys, const BlockScope& scope) {
     if (++depth_ > kMostNested) Refuse(type, fmt::format("'{}' is made of itself", type.text));
-    kept_.push_back(std::make_unique<Node>(
-        ParseYaml(file.text, file.file, {Origin::Kind::kBaseFile, ""}, sources_, faults_)));
+    kept_.push_back(std::make_unique<Node>(config::ParseYaml(file.text, std::string(file.name),
+                                                             {config::Origin::Kind::kBaseFile, ""},
+                                                             sources_, faults_)));
     Node& model = *kept_.back();
     Node written = section;
     written.children.clear();
@@ -352,8 +369,8 @@ class BlockWriter {
     return written;
   }
 
-  const FindModelFile& find_;
-  Sources& sources_;
+  const ModelFinder& find_;
+  config::Sources& sources_;
   Faults& faults_;
   const BlockFormulas formulas_;
   std::vector<Node> layers_;                 // of the list that is being written
@@ -363,17 +380,18 @@ class BlockWriter {
 
 }  // namespace
 
-std::vector<std::string> ParameterPaths(const Tree& job, const FindModelFile& find) {
+std::vector<std::string> ParameterPaths(const Tree& job, const ModelFinder& find) {
   const Node* const model = job.root.Find("model");
   const Node* const type = model == nullptr ? nullptr : model->Find("type");
-  if (!find || type == nullptr) return {};
-  Sources sources;
+  if (type == nullptr) return {};
+  config::Sources sources;
   Faults faults;
   Node file;
   const Node* parameters = model->Find("parameters");
   std::string prefix = "model.parameters.";
   if (const auto found = find(type->text)) {
-    file = ParseYaml(found->text, found->file, {Origin::Kind::kBaseFile, ""}, sources, faults);
+    file = config::ParseYaml(found->text, std::string(found->name),
+                             {config::Origin::Kind::kBaseFile, ""}, sources, faults);
     parameters = file.Find("parameters");
     prefix = "model.";
   }
@@ -383,7 +401,7 @@ std::vector<std::string> ParameterPaths(const Tree& job, const FindModelFile& fi
   return paths;
 }
 
-void ExpandModel(Tree& job, const FindModelFile& find, Sources& sources, Faults& faults) {
+void ExpandModel(Tree& job, const ModelFinder& find, config::Sources& sources, Faults& faults) {
   Node* const model = job.root.Find("model");
   if (model == nullptr || model->kind != Node::Kind::kMap) return;
   Node written = *model;
@@ -391,4 +409,4 @@ void ExpandModel(Tree& job, const FindModelFile& find, Sources& sources, Faults&
   *model = std::move(written);
 }
 
-}  // namespace tpuest::config
+}  // namespace tpuest::models

@@ -1,15 +1,16 @@
-#include "config/block_scope.h"
+#include "models/blocks/block_scope.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
-#include "config/formula/expression.h"
 #include "config/scalars.h"
+#include "config/substitute.h"
 #include "core/base/text.h"
 
-namespace tpuest::config {
+namespace tpuest::models {
 namespace {
 
 constexpr std::string_view kInput = "input";
@@ -19,14 +20,62 @@ constexpr std::string_view kRequired = "required";
 Literal FormulaValue(std::string_view formula, size_t offset, const Node& node,
                      const Parameters& parameters) {
   try {
-    return Evaluate(formula, parameters);
-  } catch (const FormulaError& error) {
+    return config::Evaluate(formula, parameters);
+  } catch (const config::FormulaError& error) {
     // Quotes take a column that the text does not have.
     const auto column = static_cast<int>(offset + error.at + (node.quoted ? 1 : 0));
     Place place = node.place;
     place.column += column;
     throw Refused{{error.message, error.hint, "", place, static_cast<int>(error.width)}};
   }
+}
+
+// Returns true for a variable of the job: NAME, NAME:-x, params.NAME.
+bool IsVariable(std::string_view text, const Parameters& parameters) {
+  const size_t end =
+      text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.");
+  const std::string_view name = text.substr(0, end);
+  const std::string_view rest = end == std::string_view::npos ? "" : text.substr(end);
+  const bool is_name = !name.empty() && (name.front() < '0' || name.front() > '9');
+  return is_name && (rest.empty() || rest.starts_with(":-")) && !parameters.contains(name);
+}
+
+// Returns the position of the } outside quotes that closes the formula starting at `begin`; npos if
+// it never closes.
+size_t FormulaEnd(std::string_view text, size_t begin) {
+  char quote = 0;
+  for (size_t at = begin; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quote != 0) {
+      if (c == quote) quote = 0;
+    } else if (c == '\'' || c == '"') {
+      quote = c;
+    } else if (c == '}') {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// Returns the literal as a node that the reader of a job reads as the same value, at the place of
+// `like`.
+Node NodeOf(const Literal& literal, const Node& like) {
+  Node node = like;
+  node.children.clear();
+  node.text.clear();
+  node.quoted = false;
+  if (const auto* const list = std::get_if<config::Literals>(&literal.value)) {
+    node.kind = Node::Kind::kList;
+    for (const Literal& item : *list) {
+      node.children.push_back(NodeOf(item, like));
+      node.children.back().key.clear();
+    }
+    return node;
+  }
+  node.kind = literal.value.index() == 0 ? Node::Kind::kNull : Node::Kind::kScalar;
+  node.text = TextOf(literal);
+  node.quoted = std::holds_alternative<std::string>(literal.value);
+  return node;
 }
 
 void CheckBlock(const Node& block) {
@@ -110,23 +159,23 @@ Literal BlockFormulas::LiteralOf(const Node& node) const {
     case Node::Kind::kMap:
       Refuse(node, fmt::format("{}: expected a value or a list, found a section", node.key));
     case Node::Kind::kList: {
-      Literals list;
+      config::Literals list;
       for (const Node& child : node.children) list.push_back(LiteralOf(child));
       return {std::move(list)};
     }
     case Node::Kind::kScalar:
       break;
   }
-  const Substituted text = Substitute(job_, node.text);
+  const config::Substituted text = config::Substitute(job_, node.text);
   if (text.fault) Refuse(node, *text.fault, text.hint);
   if (node.quoted && !text.changed) return {text.text};
   if (text.text == "true" || text.text == "false") return {text.text == "true"};
-  if (IsNullText(text.text)) return {};
-  if (const auto integer = ParseInteger(text.text)) {
+  if (config::IsNullText(text.text)) return {};
+  if (const auto integer = config::ParseInteger(text.text)) {
     const auto magnitude = static_cast<int64_t>(integer->magnitude);
     return {integer->negative ? -magnitude : magnitude};
   }
-  if (const auto number = ParseNumber(text.text)) return {*number};
+  if (const auto number = config::ParseNumber(text.text)) return {*number};
   return {text.text};
 }
 
@@ -248,4 +297,4 @@ void BlockScope::TakeNames(BlockScope&& other) {
   first_inputs_ = std::move(other.first_inputs_);
 }
 
-}  // namespace tpuest::config
+}  // namespace tpuest::models

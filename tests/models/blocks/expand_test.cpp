@@ -1,4 +1,4 @@
-#include "config/blocks.h"
+#include "models/blocks/expand.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 #include "config/flow_text.h"
 #include "config/yaml_reader.h"
 
-namespace tpuest::config {
+namespace tpuest::models {
 namespace {
 
 constexpr std::string_view kNet = R"(
@@ -28,16 +28,16 @@ head: {type: MultiClassHead, n_classes: "${classes}"}
 
 std::optional<ModelFile> Find(std::string_view type) {
   if (type != "net18" && type != "net50") return std::nullopt;
-  return ModelFile{.file = "net.yaml", .text = kNet};
+  return ModelFile{.name = "net.yaml", .text = kNet};
 }
 
 // The expanded model, one line per layer and key; or the faults, one per line.
 std::string Written(const std::string& model) {
-  Sources sources;
+  config::Sources sources;
   Faults faults;
-  Tree job;
-  job.root = ParseYaml("params: {size: 5}\nmodel:\n" + model, "job.yaml",
-                       {Origin::Kind::kJobFile, ""}, sources, faults);
+  config::Tree job;
+  job.root = config::ParseYaml("params: {size: 5}\nmodel:\n" + model, "job.yaml",
+                               {config::Origin::Kind::kJobFile, ""}, sources, faults);
   ExpandModel(job, Find, sources, faults);
   std::string text;
   for (const Fault& fault : faults.list()) {
@@ -45,13 +45,14 @@ std::string Written(const std::string& model) {
                         fault.hint);
   }
   if (!text.empty()) return text;
-  for (const Node& child : job.root.Find("model")->children) {
+  for (const config::Node& child : job.root.Find("model")->children) {
     if (child.key != "layers") {
-      text += fmt::format("{}: {}\n", child.key, FlowText(child));
+      text += fmt::format("{}: {}\n", child.key, config::FlowText(child));
       continue;
     }
-    for (const Node& layer : child.children) {
-      text += fmt::format("{}:{} {}\n", layer.place.file, layer.place.line, FlowText(layer));
+    for (const config::Node& layer : child.children) {
+      text +=
+          fmt::format("{}:{} {}\n", layer.place.file, layer.place.line, config::FlowText(layer));
     }
   }
   return text;
@@ -212,4 +213,4 @@ TEST_CASE("a block that uses itself ends, and so does a model of too many layers
 }
 
 }  // namespace
-}  // namespace tpuest::config
+}  // namespace tpuest::models

@@ -9,11 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "config/substitute.h"
+#include "config/formula/expression.h"
 #include "config/tree.h"
 #include "core/base/error.h"
 
-namespace tpuest::config {
+namespace tpuest::models {
+
+using config::Literal;
+using config::Node;
+using config::Parameters;
+using config::Tree;
 
 // A fault with its place, thrown to end the expansion of an item.
 struct Refused {
@@ -114,4 +119,4 @@ class BlockScope {
   std::optional<Node> first_inputs_;
 };
 
-}  // namespace tpuest::config
+}  // namespace tpuest::models
