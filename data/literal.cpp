@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "core/base/utf8.h"
+
 namespace tpuest::data {
 namespace {
 
@@ -117,19 +119,6 @@ class Parser {
     }
     AppendUtf8(point, text);
     at_ += digits;
-  }
-
-  static void AppendUtf8(uint32_t point, std::string& text) {
-    if (point < 0x80) {
-      text.push_back(static_cast<char>(point));
-      return;
-    }
-    const int more = point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
-    constexpr int kFirst[] = {0, 0xC0, 0xE0, 0xF0};
-    text.push_back(static_cast<char>(kFirst[more] | static_cast<int>(point >> (6 * more))));
-    for (int i = more - 1; i >= 0; --i) {
-      text.push_back(static_cast<char>(0x80 | ((point >> (6 * i)) & 0x3F)));
-    }
   }
 
   static bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }

@@ -42,4 +42,18 @@ int CountCharacters(std::string_view bytes) {
       std::count_if(bytes.begin(), bytes.end(), [](char c) { return !Continues(c); }));
 }
 
+void AppendUtf8(char32_t point, std::string& text) {
+  const auto bits = static_cast<uint32_t>(point);
+  if (bits < 0x80) {
+    text.push_back(static_cast<char>(bits));
+    return;
+  }
+  constexpr uint32_t kFirst[] = {0, 0xC0, 0xE0, 0xF0};
+  const uint32_t more = bits < 0x800 ? 1 : bits < 0x10000 ? 2 : 3;
+  text.push_back(static_cast<char>(kFirst[more] | bits >> (6 * more)));
+  for (uint32_t left = more; left-- > 0;) {
+    text.push_back(static_cast<char>(0x80U | (bits >> (6 * left) & 0x3FU)));
+  }
+}
+
 }  // namespace tpuest

@@ -1,7 +1,8 @@
 #pragma once
-// The parts of UTF-8 that places and carets need.
+// The parts of UTF-8 that places, carets and escapes need.
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace tpuest {
@@ -11,5 +12,8 @@ namespace tpuest {
 
 // The number of characters (code points) that start in the bytes.
 [[nodiscard]] int CountCharacters(std::string_view bytes);
+
+// Appends the bytes of a code point.
+void AppendUtf8(char32_t point, std::string& text);
 
 }  // namespace tpuest

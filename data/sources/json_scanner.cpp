@@ -1,6 +1,7 @@
 #include "data/sources/json_scanner.h"
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace tpuest::data {
 namespace {
@@ -10,23 +11,6 @@ constexpr int kMostDepth = 64;  // of lists and objects in a skipped value
 bool IsOfWord(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
          c == '+' || c == '.';
-}
-
-void AppendUtf8(uint32_t point, std::string& to) {
-  const auto put = [&](uint32_t byte) { to.push_back(static_cast<char>(byte)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) {
-    put(0xc0 | point >> 6);
-  } else {
-    if (point < 0x10000) {
-      put(0xe0 | point >> 12);
-    } else {
-      put(0xf0 | point >> 18);
-      put(0x80 | (point >> 12 & 0x3f));
-    }
-    put(0x80 | (point >> 6 & 0x3f));
-  }
-  put(0x80 | (point & 0x3f));
 }
 
 }  // namespace

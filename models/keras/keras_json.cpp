@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace tpuest {
 namespace {
@@ -156,7 +157,7 @@ class Parser {
     } else if (code >= 0xDC00 && code < 0xE000) {
       Fault("an incomplete surrogate pair");
     }
-    AppendUtf8(out, code);
+    AppendUtf8(code, out);
   }
 
   uint32_t Hex() {
@@ -167,24 +168,6 @@ class Parser {
     if (error != std::errc() || stop != begin + 4) Fault("four hexadecimal digits are expected");
     at_ += 4;
     return value;
-  }
-
-  static void AppendUtf8(std::string& out, uint32_t code) {
-    const auto tail = [&](int shift) {
-      out += static_cast<char>(0x80U | ((code >> shift) & 0x3FU));
-    };
-    if (code < 0x80) {
-      out += static_cast<char>(code);
-    } else if (code < 0x800) {
-      out += static_cast<char>(0xC0U | (code >> 6));
-      tail(0);
-    } else if (code < 0x10000) {
-      out += static_cast<char>(0xE0U | (code >> 12));
-      tail(6), tail(0);
-    } else {
-      out += static_cast<char>(0xF0U | (code >> 18));
-      tail(12), tail(6), tail(0);
-    }
   }
 
   // Whole numbers stay whole; others, and those beyond 64 bits, are doubles.

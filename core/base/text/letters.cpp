@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/base/text/letters_table.h"
+#include "core/base/utf8.h"
 
 namespace tpuest {
 namespace {
@@ -64,27 +65,6 @@ std::u32string Decoded(std::string_view text) {
   return characters;
 }
 
-void Append(char32_t c, std::string& text) {
-  const auto tail = [&](unsigned shift) {
-    text += static_cast<char>(0x80U | ((static_cast<uint32_t>(c) >> shift) & 0x3FU));
-  };
-  if (c < 0x80) {
-    text += static_cast<char>(c);
-  } else if (c < 0x800) {
-    text += static_cast<char>(0xC0U | (c >> 6U));
-    tail(0);
-  } else if (c < 0x10000) {
-    text += static_cast<char>(0xE0U | (c >> 12U));
-    tail(6);
-    tail(0);
-  } else {
-    text += static_cast<char>(0xF0U | (c >> 18U));
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
-
 // A set is where it begins and ends, in turns.
 bool IsIn(char32_t c, std::span<const char32_t> edges) {
   return (std::upper_bound(edges.begin(), edges.end(), c) - edges.begin()) % 2 == 1;
@@ -97,7 +77,7 @@ void AppendMapped(char32_t c, std::span<const Run> runs, std::span<const Several
                        [](const Several& s, char32_t x) { return s.from < x; });
   if (many != several.data() + several.size() && many->from == c) {
     for (const char32_t to : many->to) {
-      if (to != 0) Append(to, text);
+      if (to != 0) AppendUtf8(to, text);
     }
     return;
   }
@@ -105,7 +85,7 @@ void AppendMapped(char32_t c, std::span<const Run> runs, std::span<const Several
                                            [](const Run& r, char32_t x) { return r.last < x; });
   const bool is_in = run != runs.data() + runs.size() && run->first <= c &&
                      (c - run->first) % static_cast<char32_t>(run->step) == 0;
-  Append(is_in ? static_cast<char32_t>(static_cast<int32_t>(c) + run->difference) : c, text);
+  AppendUtf8(is_in ? static_cast<char32_t>(static_cast<int32_t>(c) + run->difference) : c, text);
 }
 
 // True if the first of [begin, end) that is not ignored is a cased letter.
@@ -130,7 +110,7 @@ std::string LowerUtf8(std::string_view text) {
   lowered.reserve(text.size());
   for (size_t i = 0; i < characters.size(); ++i) {
     if (characters[i] == kSigma) {
-      Append(IsFinal(characters, i) ? kFinalSigma : kSmallSigma, lowered);
+      AppendUtf8(IsFinal(characters, i) ? kFinalSigma : kSmallSigma, lowered);
     } else {
       AppendMapped(characters[i], letters_table::kLower, letters_table::kLowerSeveral, lowered);
     }
