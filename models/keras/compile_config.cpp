@@ -265,8 +265,7 @@ KerasJson MetricJson(const nn::KerasMetric& metric, const nn::KerasOutput& outpu
     function = AccuracyWith(output.loss.value_or(""));
   }
   const KerasFunctionClass* const known = FindKerasFunction(function);
-  const bool is_class =
-      known == nullptr && !function.empty() && function.front() >= 'A' && function.front() <= 'Z';
+  const bool is_class = nn::FindKerasMetricClass(function) != nullptr;
   if (!is_class && (known == nullptr || known->metric.empty())) {
     throw NoWord{fmt::format("the metric {}", metric.fn)};
   }

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -18,103 +17,10 @@ namespace {
 
 constexpr const char* kRealRows = "example_weight";
 
-// The classes of tf.keras.metrics that are more than a mean of numbers.
-using BuildClass = MetricOps (*)(Graph&, const std::string& name, const KerasMetric&, Value p,
-                                 Value y, Value weights);
-struct MetricClass {
-  std::string_view name;
-  BuildClass build;
-};
-
-// The thresholds of a metric of positives.
-std::vector<double> ThresholdsOf(const KerasMetric& metric) {
-  if (!metric.thresholds) return {metric.top_k ? kBelowAll : metric.arguments.threshold};
-  if (const auto* const one = std::get_if<double>(&*metric.thresholds)) return {*one};
-  return std::get<std::vector<double>>(*metric.thresholds);
-}
-
-template <ConfusionCell cell>
-MetricOps Confused(Graph& graph, const std::string& name, const KerasMetric& metric, Value p,
-                   Value y, Value weights) {
-  return ConfusionMetric(graph, name, cell, p, y, weights, ThresholdsOf(metric));
-}
-
-template <ClassRate rate>
-MetricOps Rate(Graph& graph, const std::string& name, const KerasMetric& metric, Value p, Value y,
-               Value weights) {
-  return RateAtThresholdsMetric(graph, name, rate, p, y, weights, ThresholdsOf(metric));
-}
-
-MetricOps AreaUnderCurve(Graph& graph, const std::string& name, const KerasMetric& metric, Value p,
-                         Value y, Value weights) {
-  const AucSummation summation = metric.summation_method == "minoring" ? AucSummation::kMinoring
-                                 : metric.summation_method == "majoring"
-                                     ? AucSummation::kMajoring
-                                     : AucSummation::kInterpolation;
-  return AucMetric(
-      graph, name, metric.arguments.from_logits ? ops::Sigmoid(p) : p, y, weights,
-      {.curve = metric.curve == "PR" ? AucCurve::kPr : AucCurve::kRoc,
-       .summation = summation,
-       .num_thresholds = static_cast<int>(metric.num_thresholds),
-       .thresholds = metric.thresholds ? ThresholdsOf(metric) : std::vector<double>()});
-}
-
-constexpr std::array kClasses = {
-    MetricClass{"AUC", AreaUnderCurve},
-    MetricClass{"Precision", Rate<ClassRate::kPrecision>},
-    MetricClass{"Recall", Rate<ClassRate::kRecall>},
-    MetricClass{"R2Score",
-                [](Graph& graph, const std::string& name, const KerasMetric&, Value p, Value y,
-                   Value weights) { return R2ScoreMetric(graph, name, p, y, weights); }},
-    MetricClass{
-        "RootMeanSquaredError",
-        [](Graph& graph, const std::string& name, const KerasMetric&, Value p, Value y,
-           Value weights) { return RootMeanSquaredErrorMetric(graph, name, p, y, weights); }},
-    MetricClass{"TruePositives", Confused<ConfusionCell::kTruePositives>},
-    MetricClass{"TrueNegatives", Confused<ConfusionCell::kTrueNegatives>},
-    MetricClass{"FalsePositives", Confused<ConfusionCell::kFalsePositives>},
-    MetricClass{"FalseNegatives", Confused<ConfusionCell::kFalseNegatives>}};
-
-const MetricClass* ClassOf(const std::string& fn) {
-  const auto* const found = std::find_if(kClasses.begin(), kClasses.end(),
-                                         [&](const MetricClass& c) { return c.name == fn; });
-  return found == kClasses.end() ? nullptr : found;
-}
-
-// A shape whose first dimension is whatever is left.
-Shape BatchFirst(const Shape& shape) {
-  std::vector<int64_t> dims = {-1};
-  for (int axis = 1; axis < shape.rank(); ++axis) dims.push_back(shape.dim(axis));
-  return Shape(dims);
-}
-
 // Numbers of examples [batch, ...] as rows [batch, n].
 Value Rows(Value x) {
   if (x.shape().rank() == 1) return ops::ExpandDims(x, -1);
   return x.shape().rank() == 2 ? x : ops::FlattenRows(x);
-}
-
-// The predictions, or labels, that a metric looks at: those of one class, and of predictions the
-// largest.
-Value SeenBy(const KerasMetric& metric, Value x, bool is_prediction) {
-  const Shape& shape = x.shape();
-  const int64_t classes = shape.dim(-1);
-  if (is_prediction && metric.top_k) {
-    if (*metric.top_k < 1 || *metric.top_k > classes) {
-      throw Error(Code::kUsage, fmt::format("top_k is {}, but the output has {} classes",
-                                            *metric.top_k, classes));
-    }
-    const Value rows = shape.rank() == 2 ? x : ops::Reshape(x, Shape{-1, classes});
-    const Value kept = KeepTopK(rows, *metric.top_k);
-    x = shape.rank() == 2 ? kept : ops::Reshape(kept, BatchFirst(shape));
-  }
-  if (!metric.class_id) return x;
-  if (*metric.class_id < 0 || *metric.class_id >= classes) {
-    throw Error(Code::kUsage,
-                fmt::format("class_id is {}, expected 0 to {}", *metric.class_id, classes - 1));
-  }
-  return ops::GatherV2(x, x.graph().Constant(Tensor::Of<int64_t>({1}, {*metric.class_id}), "class"),
-                       shape.rank() - 1);
 }
 
 std::string PythonSet(const std::vector<std::string>& names) {
@@ -235,12 +141,13 @@ class KerasBuilder {
     const std::string name = NameFor(output, metric, weighted);
     const std::string tensor = "metric/" + name;
     Value own = weighted ? WeightsOf(output) : Value();
-    const bool is_class = ClassOf(metric.fn) != nullptr;
-    if (is_class) {
+    const KerasMetricClass* const known = FindKerasMetricClass(metric.fn);
+    if (known != nullptr) {
       const Value labels = KerasLabels(LabelOf(output), predictions, "");
-      built_.metric_tensors[tensor] = Rows(SeenBy(metric, predictions, /*is_prediction=*/true));
+      built_.metric_tensors[tensor] =
+          Rows(known->seen(metric, predictions, /*is_prediction=*/true));
       built_.metric_tensors[tensor + "/labels"] =
-          Rows(SeenBy(metric, labels, /*is_prediction=*/false));
+          Rows(known->seen(metric, labels, /*is_prediction=*/false));
     } else {
       const std::string fn = KerasFunctionOf(metric.fn, output.loss.value_or(""), predictions);
       const Value labels = KerasLabels(LabelOf(output), predictions, fn);
@@ -258,9 +165,8 @@ class KerasBuilder {
         return found == t.end() ? Value() : found->second;
       };
       const Value weights = ProductOfWeights(given(tensor + "/weights"), given(kRealRows));
-      if (!is_class) return MeanMetric(graph, name, t.at(tensor), weights);
-      return ClassOf(metric.fn)->build(graph, name, metric, t.at(tensor), t.at(tensor + "/labels"),
-                                       weights);
+      if (known == nullptr) return MeanMetric(graph, name, t.at(tensor), weights);
+      return known->build(graph, name, metric, t.at(tensor), t.at(tensor + "/labels"), weights);
     };
   }
 
@@ -343,7 +249,7 @@ void CheckThresholds(const KerasMetric& metric) {
   if (is_auc && std::holds_alternative<double>(*metric.thresholds)) {
     Refuse(metric.place, "thresholds of AUC must be a list", "thresholds: [0.25, 0.5, 0.75]");
   }
-  const std::vector<double> thresholds = ThresholdsOf(metric);
+  const std::vector<double> thresholds = KerasThresholdsOf(metric);
   if (thresholds.empty()) Refuse(metric.place, "thresholds is an empty list", "thresholds: [0.5]");
   for (const double threshold : thresholds) {
     if (threshold >= 0 && threshold <= 1) continue;
@@ -354,9 +260,9 @@ void CheckThresholds(const KerasMetric& metric) {
 void CheckMetric(const KerasMetric& metric) {
   const auto& means = KerasMeanNames();
   const bool is_mean = std::find(means.begin(), means.end(), metric.fn) != means.end();
-  if (!is_mean && ClassOf(metric.fn) == nullptr) {
+  if (!is_mean && FindKerasMetricClass(metric.fn) == nullptr) {
     std::vector<std::string> names(means.begin(), means.end());
-    for (const MetricClass& known : kClasses) names.emplace_back(known.name);
+    for (const KerasMetricClass& known : KerasMetricClasses()) names.emplace_back(known.name);
     const auto nearest = Nearest(metric.fn, names);
     Refuse(
         metric.place, fmt::format("there is no metric '{}'", metric.fn),

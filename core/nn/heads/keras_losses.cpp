@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/text.h"
+#include "core/nn/heads/keras_metric.h"
 #include "core/nn/losses.h"
 #include "core/ops/activation.h"
 #include "core/ops/array.h"
@@ -345,19 +346,13 @@ bool IsCrossentropy(std::string_view function) {
   return function.ends_with("crossentropy") || function == "ce" || function == "bce";
 }
 
-bool IsConfusion(std::string_view function) {
-  return function == "Precision" || function == "Recall" || function == "TruePositives" ||
-         function == "TrueNegatives" || function == "FalsePositives" ||
-         function == "FalseNegatives";
-}
-
 struct ArgumentRule {
   std::string_view name;
   bool (*is_taken_by)(std::string_view function);
 };
 
 constexpr std::array kArguments = {
-    ArgumentRule{"from_logits", [](std::string_view f) { return IsCrossentropy(f) || f == "AUC"; }},
+    ArgumentRule{"from_logits", IsCrossentropy},
     ArgumentRule{"label_smoothing",
                  [](std::string_view f) {
                    return (IsCrossentropy(f) && !f.starts_with("sparse_")) ||
@@ -372,17 +367,11 @@ constexpr std::array kArguments = {
     ArgumentRule{"alpha", [](std::string_view f) { return f.ends_with("focal_crossentropy"); }},
     ArgumentRule{"apply_class_balancing",
                  [](std::string_view f) { return f == "binary_focal_crossentropy"; }},
-    ArgumentRule{"threshold",
-                 [](std::string_view f) {
-                   return f == "binary_accuracy" || f == "accuracy" || f == "acc" || IsConfusion(f);
-                 }},
-    ArgumentRule{"k", [](std::string_view f) { return f.find("top_k") != std::string_view::npos; }},
-    ArgumentRule{"thresholds", [](std::string_view f) { return IsConfusion(f) || f == "AUC"; }},
-    ArgumentRule{"top_k", [](std::string_view f) { return f == "Precision" || f == "Recall"; }},
-    ArgumentRule{"class_id", [](std::string_view f) { return f == "Precision" || f == "Recall"; }},
-    ArgumentRule{"curve", [](std::string_view f) { return f == "AUC"; }},
-    ArgumentRule{"summation_method", [](std::string_view f) { return f == "AUC"; }},
-    ArgumentRule{"num_thresholds", [](std::string_view f) { return f == "AUC"; }}};
+    ArgumentRule{
+        "threshold",
+        [](std::string_view f) { return f == "binary_accuracy" || f == "accuracy" || f == "acc"; }},
+    ArgumentRule{"k",
+                 [](std::string_view f) { return f.find("top_k") != std::string_view::npos; }}};
 
 const ArgumentRule* FindArgument(std::string_view name) {
   const auto* const found = std::find_if(kArguments.begin(), kArguments.end(),
@@ -503,9 +492,17 @@ Value KerasFunction(std::string_view function, Value labels, Value predictions,
   return found->compute(labels, predictions, arguments);
 }
 
-bool IsKerasArgument(std::string_view name) { return FindArgument(name) != nullptr; }
+bool IsKerasArgument(std::string_view name) {
+  const auto& classes = KerasMetricClasses();
+  return FindArgument(name) != nullptr ||
+         std::any_of(classes.begin(), classes.end(),
+                     [&](const KerasMetricClass& one) { return one.Takes(name); });
+}
 
 bool KerasTakes(std::string_view function, std::string_view argument) {
+  if (const KerasMetricClass* const known = FindKerasMetricClass(function)) {
+    return known->Takes(argument);
+  }
   const ArgumentRule* const found = FindArgument(argument);
   return found != nullptr && found->is_taken_by(function);
 }

@@ -306,13 +306,11 @@ class CompileReader {
     std::string fn = KerasClassOf(metric);
     if (fn == "function" && options.is_string()) fn = options.get<std::string>();
     if (fn == "MeanMetricWrapper") fn = WrappedIn(MemberOf(options, "fn"));
-    static const std::set<std::string, std::less<>> kClasses = {
-        "AUC",           "Precision",     "Recall",         "R2Score",       "RootMeanSquaredError",
-        "TruePositives", "TrueNegatives", "FalsePositives", "FalseNegatives"};
-    if (!kClasses.contains(fn)) fn = KerasFunctionIn(fn);
+    const bool is_class = nn::FindKerasMetricClass(fn) != nullptr;
+    if (!is_class) fn = KerasFunctionIn(fn);
     static const std::set<std::string, std::less<>> kByOutput = {"accuracy", "acc", "crossentropy",
                                                                  "ce"};
-    if (!kClasses.contains(fn) && !kByOutput.contains(fn) && FindKerasFunction(fn) == nullptr) {
+    if (!is_class && !kByOutput.contains(fn) && FindKerasFunction(fn) == nullptr) {
       Note(fmt::format("the metric '{}' is not supported and is dropped", fn));
       return nullptr;
     }
