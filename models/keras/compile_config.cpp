@@ -213,6 +213,7 @@ class FunctionWriter {
   static KerasJson Json(double value) { return value; }
   static KerasJson Json(const std::string& value) { return value; }
   static KerasJson Json(const std::vector<double>& value) { return value; }
+  static KerasJson Json(const std::vector<int64_t>& value) { return value; }
   template <class... Ts>
   static KerasJson Json(const std::variant<Ts...>& value) {
     return std::visit([](const auto& alternative) { return Json(alternative); }, value);
@@ -273,7 +274,7 @@ KerasJson MetricJson(const nn::KerasMetric& metric, const nn::KerasOutput& outpu
   KerasJson config = {{"name", name}};
   config.update(FunctionWriter::Of(is_class ? class_name : known->function, metric));
   // Keras' classes of positives call their threshold so.
-  if (is_class && config.contains("threshold")) {
+  if (nn::KerasTakes(class_name, "thresholds") && config.contains("threshold")) {
     if (!config.contains("thresholds")) config["thresholds"] = config["threshold"];
     config.erase("threshold");
   }

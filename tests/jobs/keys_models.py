@@ -678,6 +678,29 @@ def compiled_fixtures():
             "focus": [("model", "head", "outputs", 0, "metrics", 0)],
             "values": {**values, "name": ["other"]},
         }
+    several = [
+        ({"fn": "FBetaScore"}, {"average": ["macro"], "beta": [0.5], "threshold": [0.2]}),
+        (
+            {"fn": "PrecisionAtRecall", "recall": 0.1, "num_thresholds": 20},
+            {"recall": [1.0], "num_thresholds": [2], "class_id": [1]},
+        ),
+        ({"fn": "RecallAtPrecision", "precision": 0.1}, {"precision": [0.99]}),
+        ({"fn": "SensitivityAtSpecificity", "specificity": 0.1}, {"specificity": [1.0]}),
+        ({"fn": "SpecificityAtSensitivity", "sensitivity": 0.1}, {"sensitivity": [1.0]}),
+        ({"fn": "MeanRelativeError", "normalizer": 1.0}, {"normalizer": [2.0, [1.0, 2.0, 3.0]]}),
+        (
+            {"fn": "IoU", "num_classes": 3, "target_class_ids": [0], "sparse_y_true": False, "sparse_y_pred": False},
+            {"num_classes": [1], "target_class_ids": [[1]], "sparse_y_true": [True], "sparse_y_pred": [True]},
+        ),
+    ]
+    for metric, values in several:
+        yield {
+            "name": "compile several " + metric["fn"],
+            "job": compiled({"name": "one", "loss": "categorical_crossentropy", "metrics": [metric]}, "tags", 3),
+            "commands": RUN_ONLY,
+            "focus": [("model", "head", "outputs", 0, "metrics", 0)],
+            "values": {**values, "name": ["other"]},
+        }
     yield {
         "name": "compile ignored",
         "focus": [("model", "head", "outputs", 0)],

@@ -143,11 +143,11 @@ class KerasBuilder {
     Value own = weighted ? WeightsOf(output) : Value();
     const KerasMetricClass* const known = FindKerasMetricClass(metric.fn);
     if (known != nullptr) {
-      const Value labels = KerasLabels(LabelOf(output), predictions, "");
-      built_.metric_tensors[tensor] =
-          Rows(known->seen(metric, predictions, /*is_prediction=*/true));
-      built_.metric_tensors[tensor + "/labels"] =
-          Rows(known->seen(metric, labels, /*is_prediction=*/false));
+      const KerasMeasured measured = known->measured(metric, predictions, LabelOf(output));
+      built_.metric_tensors[tensor] = Rows(measured.predictions);
+      if (measured.labels.valid()) {
+        built_.metric_tensors[tensor + "/labels"] = Rows(measured.labels);
+      }
     } else {
       const std::string fn = KerasFunctionOf(metric.fn, output.loss.value_or(""), predictions);
       const Value labels = KerasLabels(LabelOf(output), predictions, fn);
@@ -166,7 +166,7 @@ class KerasBuilder {
       };
       const Value weights = ProductOfWeights(given(tensor + "/weights"), given(kRealRows));
       if (known == nullptr) return MeanMetric(graph, name, t.at(tensor), weights);
-      return known->build(graph, name, metric, t.at(tensor), t.at(tensor + "/labels"), weights);
+      return known->build(graph, name, metric, t.at(tensor), given(tensor + "/labels"), weights);
     };
   }
 
@@ -212,6 +212,9 @@ class ArgumentTexts {
   static std::string TextOf(const std::vector<double>& values) {
     return fmt::format("[{}]", fmt::join(values, ", "));
   }
+  static std::string TextOf(const std::vector<int64_t>& values) {
+    return fmt::format("[{}]", fmt::join(values, ", "));
+  }
   template <class... Ts>
   static std::string TextOf(const std::variant<Ts...>& value) {
     return std::visit([](const auto& alternative) { return TextOf(alternative); }, value);
@@ -239,6 +242,44 @@ void CheckArguments(std::string_view function, const Options& options) {
   }
 }
 
+// Throws at the metric's place for an argument that Keras' class requires and that is not given.
+void CheckRequired(const KerasMetric& metric, const KerasMetricClass& known) {
+  const auto given = ArgumentTexts::Of(metric);
+  for (const std::string_view argument : known.required) {
+    if (given.at(argument) != "null") continue;
+    Refuse(metric.place, fmt::format("'{}' requires '{}'", metric.fn, argument),
+           fmt::format("metrics: [{{fn: {}, {}: VALUE}}]", metric.fn, argument));
+  }
+}
+
+// Throws at the metric's place for a value that Keras' class refuses.
+void CheckValues(const KerasMetric& metric) {
+  const auto refuse = [&](std::string_view key, const auto& value, std::string_view expected) {
+    Refuse(metric.place, fmt::format("{} is {}, expected {}", key, value, expected));
+  };
+  for (const auto& [key, rate] : {std::pair{"specificity", metric.specificity},
+                                  {"sensitivity", metric.sensitivity},
+                                  {"precision", metric.precision},
+                                  {"recall", metric.recall}}) {
+    if (rate && (*rate < 0 || *rate > 1)) refuse(key, *rate, "0 to 1");
+  }
+  if (metric.num_thresholds < 1) refuse("num_thresholds", metric.num_thresholds, "at least 1");
+  if (!(metric.beta > 0)) refuse("beta", metric.beta, "a number above 0");
+  const std::optional<double>& threshold = metric.arguments.threshold;
+  if (threshold && KerasTakes(metric.fn, "average") && !(*threshold > 0 && *threshold <= 1)) {
+    refuse("threshold", *threshold, "more than 0, at most 1");
+  }
+  if (metric.num_classes && *metric.num_classes < 1) {
+    refuse("num_classes", *metric.num_classes, "at least 1");
+  }
+  const int64_t classes = metric.num_classes.value_or(2);
+  for (const int64_t id : metric.target_class_ids.value_or(std::vector<int64_t>())) {
+    if (id < 0 || id >= classes) {
+      refuse("a number in target_class_ids", id, fmt::format("0 to {}", classes - 1));
+    }
+  }
+}
+
 void CheckThresholds(const KerasMetric& metric) {
   const bool is_auc = metric.fn == "AUC";
   if (is_auc && metric.num_thresholds < 2) {
@@ -257,24 +298,9 @@ void CheckThresholds(const KerasMetric& metric) {
   }
 }
 
-void CheckMetric(const KerasMetric& metric) {
-  const auto& means = KerasMeanNames();
-  const bool is_mean = std::find(means.begin(), means.end(), metric.fn) != means.end();
-  if (!is_mean && FindKerasMetricClass(metric.fn) == nullptr) {
-    std::vector<std::string> names(means.begin(), means.end());
-    for (const KerasMetricClass& known : KerasMetricClasses()) names.emplace_back(known.name);
-    const auto nearest = Nearest(metric.fn, names);
-    Refuse(
-        metric.place, fmt::format("there is no metric '{}'", metric.fn),
-        nearest ? fmt::format("did you mean '{}'?", *nearest) : "there are: " + Join(names, ", "));
-  }
-  CheckArguments(metric.fn, metric);
-  CheckThresholds(metric);
-}
-
 void CheckOutput(const KerasOutput& output) {
-  for (const KerasMetric& metric : output.metrics) CheckMetric(metric);
-  for (const KerasMetric& metric : output.weighted_metrics) CheckMetric(metric);
+  for (const KerasMetric& metric : output.metrics) CheckKerasMetric(metric);
+  for (const KerasMetric& metric : output.weighted_metrics) CheckKerasMetric(metric);
   if (!output.loss) return;
   const auto& losses = KerasLossNames();
   if (std::find(losses.begin(), losses.end(), *output.loss) == losses.end()) {
@@ -288,6 +314,24 @@ void CheckOutput(const KerasOutput& output) {
 }
 
 }  // namespace
+
+void CheckKerasMetric(const KerasMetric& metric) {
+  const auto& means = KerasMeanNames();
+  const bool is_mean = std::find(means.begin(), means.end(), metric.fn) != means.end();
+  const KerasMetricClass* const known = FindKerasMetricClass(metric.fn);
+  if (!is_mean && known == nullptr) {
+    std::vector<std::string> names(means.begin(), means.end());
+    for (const KerasMetricClass& one : KerasMetricClasses()) names.emplace_back(one.name);
+    const auto nearest = Nearest(metric.fn, names);
+    Refuse(
+        metric.place, fmt::format("there is no metric '{}'", metric.fn),
+        nearest ? fmt::format("did you mean '{}'?", *nearest) : "there are: " + Join(names, ", "));
+  }
+  CheckArguments(metric.fn, metric);
+  if (known != nullptr) CheckRequired(metric, *known);
+  CheckThresholds(metric);
+  CheckValues(metric);
+}
 
 std::set<std::string> KerasHead::weight_columns() const {
   std::set<std::string> columns;

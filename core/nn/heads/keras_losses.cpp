@@ -315,7 +315,9 @@ constexpr std::
 
 constexpr std::array kAccuracies = {
     Named{"binary_accuracy",
-          [](Value y, Value p, Arguments a) { return BinaryAccuracy(y, p, a.threshold); }},
+          [](Value y, Value p, Arguments a) {
+            return BinaryAccuracy(y, p, a.threshold.value_or(0.5));
+          }},
     Named{"categorical_accuracy",
           [](Value y, Value p, Arguments) {
             return Matches(ops::ArgMax(y, -1), ops::ArgMax(p, -1));

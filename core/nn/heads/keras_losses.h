@@ -23,7 +23,7 @@ struct KerasArguments {
   double gamma = 2.0;                        // for focal crossentropies
   double alpha = 0.25;                       // for focal crossentropies
   bool apply_class_balancing = false;        // for binary_focal_crossentropy: use alpha
-  double threshold = 0.5;                    // for binary_accuracy
+  std::optional<double> threshold = {};      // for binary_accuracy; nullopt is 0.5
   int64_t k = 5;                             // for the top_k accuracies
 };
 

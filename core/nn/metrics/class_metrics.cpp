@@ -48,6 +48,15 @@ ClassCounts CountClasses(Graph& graph, const std::string& name, Value labels, Va
           .update = ops::AssignAddVariableOp(counts->handle, batch)};
 }
 
+// Returns the diagonal of [classes, classes], float64 [classes].
+Value DiagonalOf(Value counts, int64_t classes) {
+  std::vector<double> unit(static_cast<size_t>(classes * classes), 0.0);
+  for (int64_t i = 0; i < classes; ++i) unit[static_cast<size_t>(i * classes + i)] = 1.0;
+  const Value diagonal =
+      counts.graph().Constant(Tensor::Of<double>(Shape{classes, classes}, unit), "diagonal");
+  return ops::Sum(ops::Mul(counts, diagonal), {1});
+}
+
 // A rate per class, float64 [classes], and which classes occur as labels or predictions.
 struct ClassRates {
   Value rates;
@@ -55,11 +64,7 @@ struct ClassRates {
 };
 
 ClassRates RatesOf(Value counts, ClassRate rate, int64_t classes) {
-  std::vector<double> unit(static_cast<size_t>(classes * classes), 0.0);
-  for (int64_t i = 0; i < classes; ++i) unit[static_cast<size_t>(i * classes + i)] = 1.0;
-  const Value diagonal =
-      counts.graph().Constant(Tensor::Of<double>(Shape{classes, classes}, unit), "diagonal");
-  const Value right = ops::Sum(ops::Mul(counts, diagonal), {1});
+  const Value right = DiagonalOf(counts, classes);
   const Value labels = ops::Sum(counts, {1});
   const Value predicted = ops::Sum(counts, {0});
   const Value zero = counts.graph().ScalarOf(DType::kDouble, 0.0);
@@ -74,6 +79,26 @@ MetricOps ConfusionMatrixMetric(Graph& graph, const std::string& name, Value lab
   const NameScope scope(graph, name);
   const ClassCounts counts = CountClasses(graph, name, labels, class_ids, weights, classes);
   return {ops::Cast(counts.counts, DType::kFloat), counts.update};
+}
+
+MetricOps IntersectionOverUnionMetric(Graph& graph, const std::string& name, Value labels,
+                                      Value class_ids, Value weights, int64_t classes,
+                                      const std::vector<int64_t>& targets) {
+  const NameScope scope(graph, name);
+  const ClassCounts counts = CountClasses(graph, name, labels, class_ids, weights, classes);
+  const Tensor wanted = Tensor::Of<int64_t>({static_cast<int64_t>(targets.size())}, targets);
+  const auto value = [=, &graph](Value of) {
+    const Value right = DiagonalOf(of, classes);
+    const Value either = ops::Sub(ops::AddV2(ops::Sum(of, {0}), ops::Sum(of, {1})), right);
+    const Value ids = graph.Constant(wanted, "targets");
+    const Value rates = ops::GatherV2(ops::DivNoNan(right, either), ids);
+    const Value zero = graph.ScalarOf(DType::kDouble, 0.0);
+    const Value there = ops::Cast(ops::NotEqual(ops::GatherV2(either, ids), zero), DType::kDouble);
+    return ops::Cast(ops::DivNoNan(ops::Sum(rates), ops::Sum(there)), DType::kFloat);
+  };
+  return {.value = value(counts.counts), .update = counts.update, .of_batch = [=] {
+            return value(counts.batch);
+          }};
 }
 
 MetricOps ClassRateMetric(Graph& graph, const std::string& name, ClassRate rate, Value labels,

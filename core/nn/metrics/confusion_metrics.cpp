@@ -129,8 +129,9 @@ MetricOps TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeof
                          Value predictions, Value labels, Value weights, double least,
                          int num_thresholds) {
   const NameScope scope(graph, name);
-  const ThresholdCounts counts = CountAtThresholds(graph, name, predictions, labels, weights,
-                                                   EvenThresholds(num_thresholds, 0.0, 1.0));
+  const ThresholdCounts counts = CountAtThresholds(
+      graph, name, predictions, labels, weights,
+      num_thresholds == 1 ? std::vector<float>{0.5F} : EvenThresholds(num_thresholds, 0.0, 1.0));
   const Pair pair = PairOf(counts, tradeoff);
   const Value feasible =
       ops::GreaterEqual(pair.constrained, graph.ScalarOf(DType::kFloat, least, "least"));

@@ -101,6 +101,24 @@ enum class ConfusionCell { kTruePositives, kTrueNegatives, kFalsePositives, kFal
 [[nodiscard]] MetricOps ConfusionMatrixMetric(Graph& graph, const std::string& name, Value labels,
                                               Value class_ids, Value weights, int64_t classes);
 
+// The mean over `targets` of intersection over union: the weight of a class's right predictions,
+// divided by the weight of the elements with this class as label or prediction. Keras' IoU. Targets
+// that do not occur are left out; 0 if none occurs. labels and class_ids [B, n]; an element whose
+// label or prediction is not a class is ignored. weights [B, 1] or [B, n].
+[[nodiscard]] MetricOps IntersectionOverUnionMetric(Graph& graph, const std::string& name,
+                                                    Value labels, Value class_ids, Value weights,
+                                                    int64_t classes,
+                                                    const std::vector<int64_t>& targets);
+
+// The way to average the scores of several classes; kNone gives all scores, float32 [D].
+enum class ScoreAverage { kNone, kMicro, kMacro, kWeighted };
+
+// The weighted harmonic mean of precision and recall, (1 + beta^2) P R / (beta^2 P + R): Keras'
+// FBetaScore. predicted [B, D], 0 or 1; labels [B, D] count by their values.
+[[nodiscard]] MetricOps FScoreMetric(Graph& graph, const std::string& name, Value predicted,
+                                     Value labels, Value weights, double beta,
+                                     ScoreAverage average);
+
 enum class ClassRate { kPrecision, kRecall };
 
 // Precision or recall at several thresholds, float32 [thresholds], or [] for one: Keras' Precision
@@ -124,9 +142,9 @@ enum class Tradeoff {
   kRecallAtPrecision
 };
 
-// The largest value of one rate at thresholds 0, i / (n - 1), 1 where the other rate is at least
-// `least`, or 0 if no threshold reaches it: Keras' SensitivityAtSpecificity and its relatives.
-// predictions [B, D] in [0, 1].
+// The largest value of one rate at thresholds 0, i / (n - 1), 1 (0.5 if n is 1) where the other
+// rate is at least `least`, or 0 if no threshold reaches it: Keras' SensitivityAtSpecificity and
+// its relatives. predictions [B, D] in [0, 1].
 [[nodiscard]] MetricOps TradeoffMetric(Graph& graph, const std::string& name, Tradeoff tradeoff,
                                        Value predictions, Value labels, Value weights, double least,
                                        int num_thresholds = 200);

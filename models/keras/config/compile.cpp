@@ -36,6 +36,10 @@ class FunctionArguments {
   [[nodiscard]] KerasJson Take() {
     // Keras counts its own two thresholds as well.
     if (section_.contains("thresholds")) section_.erase("num_thresholds");
+    // The threshold that `null` stands for, except in the F scores.
+    const auto threshold = section_.find("threshold");
+    const bool is_score = nn::KerasTakes(function_, "average");
+    if (threshold != section_.end() && *threshold == 0.5 && !is_score) section_.erase(threshold);
     return std::move(section_);
   }
 

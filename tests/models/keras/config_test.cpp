@@ -359,6 +359,32 @@ outputs: [{name: o0, loss: mse, metrics: [{fn: Precision, name: m, thresholds: 0
 )");
 }
 
+TEST_CASE("F scores, IoU metrics and metrics at a rate keep their arguments") {
+  const KerasJob job = CompiledJob(
+      R"({"loss": "mse", "metrics": [)" +
+      Metric("F1Score", R"("average": null, "threshold": 0.5)") + "," +
+      Metric("FBetaScore", R"("average": "macro", "beta": 2.0, "threshold": null)") + "," +
+      Metric("OneHotIoU", R"("num_classes": 3, "target_class_ids": [0, 2], "ignore_class": 1,
+             "sparse_y_pred": false, "axis": -1)") +
+      "," + Metric("BinaryIoU", R"("threshold": 0.5, "target_class_ids":
+             {"class_name": "__tuple__", "items": [0, 1]})") +
+      "," +
+      Metric("PrecisionAtRecall", R"("num_thresholds": 200, "class_id": null, "recall": 0.5)") +
+      "," + Metric("MeanRelativeError", R"("normalizer": {"class_name": "__numpy__",
+             "config": {"value": [1.0, 3.0], "dtype": "float32"}})") +
+      "," + Metric("Accuracy", R"("trainable": null)") + "]}");
+  CHECK(FaultsOf(job.head_faults).empty());
+  CHECK(job.head.at("outputs").at(0).at("metrics") == KerasJson::parse(R"([
+      {"fn": "F1Score", "name": "m", "threshold": 0.5},
+      {"fn": "FBetaScore", "name": "m_1", "average": "macro", "beta": 2.0},
+      {"fn": "OneHotIoU", "name": "m_2", "ignore_class": 1, "num_classes": 3,
+       "target_class_ids": [0, 2], "sparse_y_pred": false},
+      {"fn": "BinaryIoU", "name": "m_3", "target_class_ids": [0, 1]},
+      {"fn": "PrecisionAtRecall", "name": "m_4", "recall": 0.5},
+      {"fn": "MeanRelativeError", "name": "m_5", "normalizer": [1.0, 3.0]},
+      {"fn": "Accuracy", "name": "m_6"}])"));
+}
+
 TEST_CASE("R2Score is read with Keras' defaults, and refused with other arguments") {
   const auto compiled = [](const std::string& aggregation, int regressors) {
     return CompiledJob(R"({"loss": "mse", "metrics": [)" +
@@ -448,7 +474,14 @@ TEST_CASE("an exported compiled model is read back with the same options") {
        .weighted_metrics = {{.fn = "mean_squared_error", .name = "mse"},
                             {.fn = "cosine_similarity", .name = "c"},
                             {.fn = "R2Score", .name = "r2"},
-                            {.fn = "MAE", .name = "m"}}});
+                            {.fn = "MAE", .name = "m"},
+                            {.fn = "F1Score", .name = "f", .arguments = {.threshold = 0.3}},
+                            {.fn = "IoU",
+                             .name = "i",
+                             .num_classes = 3,
+                             .target_class_ids = std::vector<int64_t>{0, 2},
+                             .sparse_y_pred = false},
+                            {.fn = "MeanRelativeError", .name = "e", .normalizer = 2.0}}});
   const nn::KerasOptimizer optimizer =
       nn::SGD{.options = {.learning_rate = nn::CosineDecay{.learning_rate = 0.01,
                                                            .decay_steps = {9},
@@ -461,7 +494,7 @@ TEST_CASE("an exported compiled model is read back with the same options") {
   CHECK(FaultsOf(job.head_faults).empty());
   CHECK(FaultsOf(job.optimizer_faults).empty());
   CHECK(KerasYaml(job.head, 0) == R"(type: compile
-outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}, {fn: cosine_similarity, name: c}, {fn: R2Score, name: r2}, {fn: mean_absolute_error, name: m}]}]
+outputs: [{name: o0, loss: huber, delta: 2, metrics: [{fn: Precision, name: p, thresholds: 0.3}, {fn: Recall, name: r, thresholds: [0.25, 0.5], class_id: 1}, {fn: AUC, name: a, thresholds: [0.5], curve: PR}], weighted_metrics: [{fn: mean_squared_error, name: mse}, {fn: cosine_similarity, name: c}, {fn: R2Score, name: r2}, {fn: mean_absolute_error, name: m}, {fn: F1Score, name: f, threshold: 0.3}, {fn: IoU, name: i, num_classes: 3, target_class_ids: [0, 2], sparse_y_pred: false}, {fn: MeanRelativeError, name: e, normalizer: 2}]}]
 )");
   CHECK(job.optimizer.at("learning_rate").at("warmup_target") == 0.5);
   CHECK(job.optimizer.at("learning_rate").at("warmup_steps") == 5);
