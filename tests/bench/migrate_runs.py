@@ -34,23 +34,40 @@ TOLERANCE = 1e-4
 COLUMN = tf.feature_column
 V1 = tf.compat.v1
 WORDS = ["red", "green", "blue", "grey"]
+LONGEST = 3
+LISTS = ["u", "k"]  # features of VarLen, words and numbers
 # Marks on the input and on the length of the run, which predictions do not read.
 OF_INPUT = re.compile(
     "how often|how far|where the records|shuffle|order|records are|files|name of the label|label's name"
 )
 
 
+def lists(numbers, values, absent):
+    """Lists of up to LONGEST values, padded with what TensorFlow takes for absent in dense input."""
+    lengths = numbers.integers(0, LONGEST + 1, ROWS)
+    return np.where(np.arange(LONGEST) < lengths[:, None], values, absent)
+
+
+def weights_of(numbers, values):
+    """A weight for each value of a list; 0 is absent in dense input."""
+    weights = np.round(numbers.uniform(0.25, 2, values.shape), 2).astype("float32")
+    return np.where((values == "") if values.dtype.kind == "U" else (values == -1), np.float32(0), weights)
+
+
 def draw_rows(numbers):
     """Values by feature, for each row. A word that no vocabulary has, and a number that no identity has, are among them."""
-    return {
+    rows = {
         "x": numbers.normal(2, 2, ROWS).astype("float32"),
         "v": numbers.normal(0, 1, (ROWS, 3)).astype("float32"),
         "w": numbers.choice([*WORDS, "black"], ROWS),
         "t": numbers.choice(WORDS, (ROWS, 2)),
         "n": numbers.integers(0, 6, ROWS),
         "m": numbers.integers(0, 6, (ROWS, 2)),
+        "u": lists(numbers, numbers.choice([*WORDS, "black"], (ROWS, LONGEST)), ""),
+        "k": lists(numbers, numbers.integers(0, 6, (ROWS, LONGEST)), -1),
         "weight": numbers.uniform(0.5, 2, ROWS).astype("float32"),
     }
+    return rows | {f"{key}_weight": weights_of(numbers, rows[key]) for key in LISTS}
 
 
 NORMALIZERS = {
@@ -68,8 +85,8 @@ NORMALIZERS = {
 class Columns:
     """Draws feature columns; notes in WHAT how each is made, and in KEYS which features they read."""
 
-    def __init__(self, drawn, what):
-        self.drawn, self.what, self.keys = drawn, what, set()
+    def __init__(self, drawn, what, is_old):
+        self.drawn, self.what, self.keys, self.is_old = drawn, what, set(), is_old
 
     def note(self, text, *keys):
         self.what.append(text)
@@ -90,16 +107,16 @@ class Columns:
 
     def of_key(self, kind):
         if kind == "identity":
-            key, default = self.drawn.choice(["n", "m"]), self.drawn.choice([None, 0])
+            key, default = self.drawn.choice(["n", "m", "k"]), self.drawn.choice([None, 0])
             self.note(f"identity {key} default {default}", key)
             return COLUMN.categorical_column_with_identity(key, 6 if default is None else 4, default_value=default)
         if kind == "hash":
-            key = self.drawn.choice(["w", "t", "n", "m"])
+            key = self.drawn.choice(["w", "t", "n", "m", "u", "k"])
             self.note(f"hash {key}", key)
-            dtype = tf.int64 if key in "nm" else tf.string
+            dtype = tf.int64 if key in "nmk" else tf.string
             return COLUMN.categorical_column_with_hash_bucket(key, self.drawn.choice([5, 8]), dtype)
-        key = self.drawn.choice(["w", "t", "n"])
-        words = WORDS if key in "wt" else [0, 1, 2, 3]
+        key = self.drawn.choice(["w", "t", "n", "u", "k"])
+        words = WORDS if key in "wtu" else [0, 1, 2, 3]
         buckets = self.drawn.choice([0, 2])
         self.note(f"vocabulary {key} buckets {buckets}", key)
         return COLUMN.categorical_column_with_vocabulary_list(key, words, num_oov_buckets=buckets)
@@ -109,14 +126,41 @@ class Columns:
         self.note(f"crossed {keys}", *keys)
         return COLUMN.crossed_column(keys, self.drawn.choice([7, 12]))
 
+    def weighted(self):
+        """A column of lists with a weight for each value."""
+        column = self.of_key(self.drawn.choice(["identity", "hash", "vocabulary"]))
+        if column.key not in LISTS:
+            return column
+        key = column.key + "_weight"
+        self.note(f"weighted by {key}", key)
+        return COLUMN.weighted_categorical_column(column, key)
+
+    def shared(self):
+        """Embeddings of two features from one table."""
+        pair = self.drawn.choice([["w", "t"], ["w", "u"], ["n", "m"], ["n", "k"]])
+        size, combiner = self.drawn.choice([5, 8]), self.drawn.choice(["mean", "sum", "sqrtn"])
+        norm = self.drawn.choice([None, None, 0.3])
+        if pair[0] == "n":
+            columns = [COLUMN.categorical_column_with_identity(key, 6) for key in pair]
+        else:
+            columns = [COLUMN.categorical_column_with_hash_bucket(key, size) for key in pair]
+        self.note(f"shared {pair} {combiner} norm {norm}", *pair)
+        make = V1.feature_column.shared_embedding_columns if self.is_old else COLUMN.shared_embeddings
+        with tf.Graph().as_default():  # version 1 takes none while eager execution is on
+            return make(columns, 3, combiner=combiner, max_norm=norm)
+
     def categorical(self, with_buckets=True):
-        kind = self.drawn.choice(["identity", "hash", "vocabulary", "bucketized", "crossed"])
+        kind = self.drawn.choice(["identity", "hash", "vocabulary", "bucketized", "crossed", "weighted"])
+        if kind == "weighted":
+            return self.weighted()
         if kind == "bucketized":
             return self.bucketized() if with_buckets else self.of_key("hash")
         return self.crossed() if kind == "crossed" else self.of_key(kind)
 
     def dense(self):
-        kind = self.drawn.choice(["numeric", "bucketized", "indicator", "embedding", "embedding"])
+        kind = self.drawn.choice(["numeric", "bucketized", "indicator", "embedding", "embedding", "shared"])
+        if kind == "shared":
+            return self.shared()
         if kind in ("numeric", "bucketized"):
             return [getattr(self, kind)()]
         if kind == "indicator":
@@ -179,7 +223,7 @@ def estimator(drawn, what, folder):
     kind = drawn.choice(["Linear", "DNN", "DNNLinearCombined"])
     head = drawn.choice(["Classifier", "Regressor"])
     what.append(f"{'version 1' if is_old else 'version 2'} {kind}{head}")
-    columns = Columns(drawn, what)
+    columns = Columns(drawn, what, is_old)
     options = {"model_dir": str(folder / "old"), "config": tf.estimator.RunConfig(tf_random_seed=drawn.randrange(99))}
     weight = drawn.choice([None, None, "weight"])
     if weight:
@@ -224,10 +268,22 @@ def feature_of(value):
     return tf.train.Feature(bytes_list=tf.train.BytesList(value=[word.encode() for word in values]))
 
 
+def is_list(key):
+    return key.removesuffix("_weight") in LISTS
+
+
+def present(key, rows, i):
+    """The values of row i; of a list, those that are not padding."""
+    if not is_list(key):
+        return rows[key][i]
+    absent = {"U": "", "i": -1, "f": 0}[rows[key].dtype.kind]
+    return rows[key][i][rows[key][i] != absent]
+
+
 def write_records(path, rows):
     with tf.io.TFRecordWriter(str(path)) as writer:
         for i in range(ROWS):
-            features = {key: feature_of(value[i]) for key, value in rows.items()}
+            features = {key: feature_of(present(key, rows, i)) for key in rows}
             writer.write(tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString())
 
 
@@ -240,14 +296,17 @@ def write_csv(path, rows):
 
 def spec_of(rows):
     types = {"f": tf.float32, "i": tf.int64, "U": tf.string}
-    return {key: tf.io.FixedLenFeature(value.shape[1:], types[value.dtype.kind]) for key, value in rows.items()}
+    spec = {key: tf.io.FixedLenFeature(value.shape[1:], types[value.dtype.kind]) for key, value in rows.items()}
+    return {key: tf.io.VarLenFeature(one.dtype) if is_list(key) else one for key, one in spec.items()}
 
 
 def input_fn(drawn, what, folder, rows):
     """The input function that the run is trained with."""
     features = {key: value for key, value in rows.items() if key != "label"}
     records, table = str(folder / "rows.tfrecord"), str(folder / "rows.csv")
-    kinds = ["slices", "batched_features", "records", "interleave"]
+    kinds = ["batched_features", "records", "interleave"]
+    if not any(is_list(key) for key in rows):
+        kinds.append("slices")
     if all(value.ndim == 1 for value in rows.values()):
         kinds += ["csv", "csv"]
     kind = drawn.choice(kinds)
@@ -282,9 +341,14 @@ def input_fn(drawn, what, folder, rows):
     return make
 
 
-def plain_input(rows, repeats):
-    features = {key: value for key, value in rows.items() if key != "label"}
-    return lambda: tf.data.Dataset.from_tensor_slices((features, rows["label"])).repeat(repeats).batch(BATCH)
+def plain_input(rows, repeats, records):
+    """The records in their order; lists are parsed as they are, since weights of 0 and -1 may be values."""
+
+    def parse(serialized):
+        parsed = tf.io.parse_example(serialized, spec_of(rows))
+        return parsed, parsed.pop("label")
+
+    return lambda: tf.data.TFRecordDataset(str(records)).repeat(repeats).batch(BATCH).map(parse)
 
 
 def predictions(made, rows):
@@ -333,11 +397,14 @@ def judge(program, folder, trained, rows):
     checked = [line for line in said.splitlines() if "checked" in line]
     result = {"marks": marks, "checked": checked}
     (folder / "plain.yaml").write_text(plain_job(text, folder, STEPS + MORE))
-    apart = []
+    if not marks and not any("checked: 200 rows" in line for line in text.splitlines() if line.startswith("#")):
+        head = [line for line in text.splitlines() if "checked" in line]
+        return {**result, "verdict": "differs", "why": f"the job's head does not say that 200 rows agree: {head}"}
+    apart, records = [], folder / "rows.tfrecord"
     for is_later in (False, True):
         if is_later:
             try:
-                trained.train(plain_input(rows, None), steps=MORE)
+                trained.train(plain_input(rows, None, records), steps=MORE)
             except (tf.errors.OpError, tf.estimator.NanLossDuringTrainingError):
                 break  # it diverges
             code, said = run_program(
@@ -352,7 +419,7 @@ def judge(program, folder, trained, rows):
         if code:
             return {**result, "verdict": "differs", "why": "predict: " + said.strip()[:400]}
         ours = predictions([json.loads(line) for line in (folder / "p.jsonl").read_text().splitlines()], rows)
-        theirs = predictions(list(trained.predict(plain_input(rows, 1))), rows)
+        theirs = predictions(list(trained.predict(plain_input(rows, 1, records))), rows)
         apart.append(difference(ours, theirs))
     result["apart"] = apart
     if max(apart) <= TOLERANCE:

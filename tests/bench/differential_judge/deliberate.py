@@ -83,6 +83,8 @@ ENTRIES = [
 
 def without(case, verdict):
     """The verdict without what an entry explains."""
+    if not verdict.differences:
+        return verdict
     left = [
         difference
         for difference in verdict.differences

@@ -2,7 +2,8 @@
 
 A case is a dict that both sides build from: where the rows come from and what is in them (`source`,
 `data`, `files`, `labels`), what is made of them (`feature_columns`, `model`, `optimizer`), and how
-it is run (batch sizes, `steps`, `use_tpu`, `start`, `run_config`). The words are a job's.
+it is run (batch sizes, `steps`, `use_tpu`, `start`, `run_config`). The words are a job's. A case of `keras` or
+`old_runs` is a seed of keras_compile.py or migrate_runs.py.
 """
 
 import random as random_module
@@ -80,6 +81,10 @@ def exports(random):
     return draw_runs.exports(random, premade, plain(random))
 
 
+def gaps(random):
+    return draw_runs.gaps(random, premade, plain(random))
+
+
 def checkpoints(random):
     drawn = random.choice([optimizers, optimizers, layers])(random)
     return draw_runs.checkpoints(random, drawn)
@@ -94,16 +99,32 @@ def mirrored(random):
     return draw_runs.mirrored(random, lambda: random.choice([columns, heads])(random))
 
 
+def of_script(random, part):
+    """A case that one of the scripts beside this folder draws from a seed of its own."""
+    return {"part": part, "seed": random.randrange(2**31)}
+
+
+def keras(random):
+    return of_script(random, "keras")
+
+
+def old_runs(random):
+    return of_script(random, "old_runs")
+
+
 PARTS = {
     "columns": columns,
     "heads": heads,
     "optimizers": optimizers,
     "layers": layers,
     "exports": exports,
+    "gaps": gaps,
     "checkpoints": checkpoints,
     "loop": loop,
     "migrate": migrate,
     "mirrored": mirrored,
+    "keras": keras,
+    "old_runs": old_runs,
 }
 
 

@@ -161,6 +161,45 @@ def exports(random, premade, optimizer):
     return case
 
 
+DEFAULTS = {"string": ["", "b", "never seen"], "int64": [0, 1, -1, 2], "float32": [0.0, 0.5, -2.25]}
+
+
+def with_gaps(random, case):
+    """Leaves values out of features that the model reads, and draws the defaults that stand for them."""
+    kept = set(case["labels"].values() if isinstance(case["labels"], dict) else [case["labels"]])
+    kept |= {value for key, value in case["model"].items() if key == "weight_column"}
+    kept |= {value for key, value in case["model"].get("head", {}).items() if key == "weight_column"}
+    is_csv = case["source"] == "make_csv_dataset"
+    for key, feature in case["data"]["train"].items():
+        if key in kept or feature["kind"] == "VarLenFeature" or random.random() < 0.2:
+            continue
+        default = random.choice(DEFAULTS[feature["dtype"]])
+        default = [default] * feature["shape"][0] if feature["shape"] else default
+        for part in case["data"].values():
+            part[key]["default_value"] = default
+            gap = random.choice([0.1, 0.4])
+            values = part[key]["values"]
+            part[key]["values"] = [None if random.random() < gap or is_csv and v == "" else v for v in values]
+    for spec in case["feature_columns"].values():
+        if spec["type"] == "numeric_column" and spec.get("dtype") != "int64" and random.random() < 0.3:
+            default = random.choice(DEFAULTS["float32"])
+            spec["default_value"] = [default] * spec["shape"][0] if "shape" in spec else default
+
+
+def gaps(random, premade, optimizer):
+    """A trained model, whose export gets the rows of the evaluation as requests, with their gaps."""
+    case = {"source": "from_tensor_slices"}
+    while case["source"] == "from_tensor_slices" or case["model"]["type"].startswith("Baseline"):
+        case = premade(
+            random, "gaps", (random.randint(0, 2), random.randint(1, 3), 0), random.random() < 0.2, optimizer
+        )
+    with_gaps(random, case)
+    case["steps"], case["api_version"] = 2, random.choice([1, 2])
+    case["receiver"] = random.choice(["raw", "parsing"]) if case["source"] == "make_csv_dataset" else "parsing"
+    case["export"] = {"serving_input_receiver_fn": {"type": f"build_{case['receiver']}_serving_input_receiver_fn"}}
+    return case
+
+
 def checkpoints(random, case):
     """The case with every row in each batch, so that where a run goes on in its data is the same."""
     rows = len(next(iter(case["data"]["train"].values()))["values"])

@@ -2,11 +2,13 @@
 
 The tolerance of a case is ten times TensorFlow's own drift in it: with and without its oneDNN kernels,
 and with the last bits of the weights moved at each step. A case that differs is made smaller and written as
-two files, the job and a TensorFlow script that stands by itself. Prints a line of JSON a case that
-differs and one for all; the exit code is 1 where any does.
+two files, the job and a TensorFlow script that stands by itself; of `keras` and `old_runs`, which keras_compile.py
+and migrate_runs.py draw, all files are kept instead. Prints a line of JSON a case that differs and one for all;
+the exit code is 1 where any does.
 """
 
 import argparse
+import collections
 import json
 import os
 import pathlib
@@ -45,9 +47,13 @@ def arguments():
     return parser.parse_args()
 
 
-def report(case, verdict, folder, name):
+def report(case, verdict, folder, name, judge):
     title = f"{name}: " + "; ".join(d["place"] for d in verdict.differences[:3])
-    script.write(case, folder / name, title)
+    if "model" in case:
+        script.write(case, folder / name, title)
+    else:
+        judge.keep(folder / name)
+        (folder / name / "case.json").write_text(json.dumps(case) + "\n")
     print(
         json.dumps(
             {
@@ -78,17 +84,19 @@ def drawn(options):
 
 
 def run(options, judge):
-    start, counts = time.monotonic(), {"same": 0, "differ": 0, "refused_by_both": 0}
+    start, counts = time.monotonic(), collections.Counter(same=0, differ=0, refused_by_both=0)
     for name, case in drawn(options):
         verdict = judged(judge, case)
         if verdict is None:
             counts["refused_by_both"] += 1
         elif not verdict:
-            counts["same"] += 1
+            counts[verdict.outcome] += 1
         else:
             counts["differ"] += 1
-            smaller, found = shrink.shrunk(case, verdict.kinds, lambda one: judged(judge, one), options.shrink)
-            report(smaller, found or verdict, pathlib.Path(options.output), name)
+            is_drawn_here = "model" in case
+            seconds = options.shrink if is_drawn_here else 0
+            smaller, found = shrink.shrunk(case, verdict.kinds, lambda one: judged(judge, one), seconds)
+            report(smaller, found or verdict, pathlib.Path(options.output), name, judge)
     print(json.dumps({"seed": options.seed, **counts, "seconds": round(time.monotonic() - start, 1)}), flush=True)
     return 1 if counts["differ"] else 0
 

@@ -119,6 +119,8 @@ def smaller_ones(case):
 
 def shrunk(case, kinds, try_case, seconds):
     """The smallest found within the time; the case itself where none is smaller."""
+    if not seconds:
+        return case, None
     end = time.monotonic() + seconds
     best, verdict, found = tidied(case), None, True
     if not (try_case(best) or ()):

@@ -18,10 +18,11 @@ MORE_MOVES = {"on": [(300, 1), (400, 1), (500, 64), (500, -64)], "off": [(600, 1
 
 
 class Verdict:
-    """differences: what compare says; kinds: those that a smaller case must keep one of."""
+    """differences: what compare says; kinds: those that a smaller case must keep one of; outcome: the count to which
+    a case without differences belongs."""
 
-    def __init__(self, differences=()):
-        self.differences = list(differences)
+    def __init__(self, differences=(), outcome="same"):
+        self.differences, self.outcome = list(differences), outcome
         self.kinds = {compare.kind(difference) for difference in self.differences}
 
     def __bool__(self):
@@ -54,9 +55,24 @@ class Judge:
         folder.mkdir(parents=True)
         return folder
 
+    def keep(self, folder):
+        """Moves the files of the case at hand."""
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(self.work / "case", folder)
+
     def try_case(self, case):
         """The verdict; None where both sides refuse the case."""
-        way = {"loop": loop, "exports": exports, "checkpoints": checkpoints, "migrate": migrate, "mirrored": mirrored}
+        way = {
+            "loop": loop,
+            "exports": exports,
+            "gaps": gaps,
+            "checkpoints": checkpoints,
+            "migrate": migrate,
+            "mirrored": mirrored,
+            "keras": of_script,
+            "old_runs": of_script,
+        }
         folder = self.folder()
         return way.get(case["part"], numbers)(self, case, folder, job.Ours(self.program, folder))
 
@@ -248,6 +264,58 @@ def exports(judge, case, folder, ours):
     return Verdict(compare.differences_of_places(served, runs[0], runs[1:]))
 
 
+def rows_as_requests(case):
+    """The rows of the evaluation without labels, in the batches of a prediction; arrays have defaults for gaps."""
+    labels = case["labels"]
+    taken = set(labels.values()) if isinstance(labels, dict) else {labels}
+    features = {key: feature for key, feature in case["data"]["eval"].items() if key not in taken}
+    is_raw = case["receiver"] == "raw"
+
+    def value(feature, row):
+        given = feature["values"][row]
+        return feature["default_value"] if is_raw and given is None else given
+
+    rows = [
+        {key: {**feature, "values": value(feature, row)} for key, feature in features.items()}
+        for row in range(len(next(iter(features.values()))["values"]))
+    ]
+    size = case["predict_batch_size"]
+    return [rows[first : first + size] for first in range(0, len(rows), size)]
+
+
+def gaps(judge, case, folder, ours):
+    """What TensorFlow makes of tpuest's export from rows with gaps, beside tpuest's predictions of them."""
+    where = {"case": case, "folder": str(folder)}
+    try:
+        judge.pair.on.call("write_data", **where)
+        judge.pair.on.call("open", **where, modes=["train"])
+        judge.pair.on.call("start")
+        end = judge.pair.on.call("train", name="end")
+    except workers.Failed:
+        return None
+    try:
+        exported = ours.export(case, end)
+        predicted = ours.predictions("job.yaml", "--checkpoint", end)
+    except job.Refused as error:
+        return refused("tpuest", str(error))
+    requests = rows_as_requests(case)
+    try:
+        runs = judge.pair.both("served", folder=exported, requests=requests, raw=case["receiver"] == "raw")
+    except workers.Failed as error:
+        return refused("TensorFlow", shortened(error))
+    theirs, other = [
+        {place: value for place, value in run.items() if place.startswith("served predict ")} for run in runs
+    ]
+    ours_served, first = {}, 0
+    for index, batch in enumerate(requests):
+        place = f"served predict request {index}"
+        ours_served[place] = np.asarray("served")
+        for key, values in predicted.items():
+            ours_served[f"{place} {key}"] = values[first : first + len(batch)]
+        first += len(batch)
+    return Verdict(compare.differences_of_places(ours_served, theirs, [other]))
+
+
 def checkpoints(judge, case, folder, ours):
     """Each side goes on from the other's checkpoint, on batches that hold all rows."""
     half = {**case, "steps": case["steps"] // 2}
@@ -284,6 +352,21 @@ def checkpoints(judge, case, folder, ours):
 
 def without_losses(runs):
     return [{**run, "losses": []} for run in runs]
+
+
+# What the scripts say of a case that does not differ, by the counts here. None: TensorFlow refuses it.
+OUTCOMES = {"same": "same", "refused": "refused", "marked": "marked", "illegal": None, "not trained": None}
+
+
+def of_script(judge, case, folder, ours):
+    """What keras_compile.py or migrate_runs.py finds."""
+    try:
+        said, why = judge.pair.on.call(case["part"], program=ours.program, folder=str(folder), seed=case["seed"])
+    except workers.Failed as error:
+        return refused("TensorFlow", shortened(error))
+    if said not in OUTCOMES:
+        return Verdict([{"place": f"{case['part']} {said}", "lacks": why, "apart": float("inf")}])
+    return Verdict(outcome=OUTCOMES[said]) if OUTCOMES[said] else None
 
 
 def old_runs(pair, case, folder):

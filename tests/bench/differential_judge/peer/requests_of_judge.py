@@ -1,6 +1,8 @@
 """What the judge may ask of TensorFlow's processes."""
 
 import os
+import pathlib
+import sys
 
 import exports
 import loops
@@ -10,10 +12,12 @@ import tensorflow as tf
 import data
 
 REPLICAS = 3
+SCRIPTS = pathlib.Path(__file__).resolve().parents[2]
 
 
 def prepare():
     """Processors enough for the replicas of a MirroredStrategy."""
+    sys.path.append(str(SCRIPTS))
     processor = tf.config.list_physical_devices("CPU")[0]
     tf.config.set_logical_device_configuration(processor, [tf.config.LogicalDeviceConfiguration()] * REPLICAS)
 
@@ -97,6 +101,19 @@ class Server:
 
     def served(self, folder, requests, raw):
         return exports.served(folder, requests, raw)
+
+    def keras(self, program, folder, seed):
+        """What keras_compile.py says of a case: (kind, why)."""
+        import keras_compile
+
+        return keras_compile.case(program, pathlib.Path(folder), seed)
+
+    def old_runs(self, program, folder, seed):
+        """What migrate_runs.py says of a run: (verdict, the rest)."""
+        import migrate_runs
+
+        said = migrate_runs.run(program, seed, pathlib.Path(folder))
+        return said.pop("verdict"), str(said)
 
     def read(self, prefix):
         return session.variables_of(prefix)
