@@ -50,6 +50,14 @@ Value Behind(Value predictions, std::string_view op) {
   return ops::Cast(made.node->inputs()[0], DType::kFloat);
 }
 
+// Returns the logits of a prediction: the input of the op that computed it, if it is of that type,
+// and otherwise the prediction itself, if it is one of logits. Keras looks behind a sigmoid or
+// softmax even if from_logits is true.
+Value LogitsOf(Value predictions, std::string_view op, bool from_logits) {
+  const Value logits = Behind(predictions, op);
+  return logits.valid() || !from_logits ? logits : predictions;
+}
+
 // Labels of 0 and 1, closer together.
 Value SmoothPairs(Value y, double smoothing) {
   return smoothing == 0 ? y : ops::AddV2(ops::Mul(y, 1 - smoothing), 0.5 * smoothing);
@@ -64,7 +72,7 @@ Value SmoothClasses(Value y, double smoothing) {
 
 // One number an element; y as SmoothPairs gives it.
 Value BinaryElements(Value y, Value p, const KerasArguments& arguments) {
-  const Value logits = arguments.from_logits ? p : Behind(p, "Sigmoid");
+  const Value logits = LogitsOf(p, "Sigmoid", arguments.from_logits);
   if (logits.valid()) return SigmoidCrossEntropy(logits, y);
   const Value clipped = Clipped(p);
   const Value positive = ops::Mul(y, ops::Log(ops::AddV2(clipped, kEpsilon)));
@@ -92,7 +100,8 @@ Value BinaryFocal(Value y, Value p, const KerasArguments& arguments) {
 
 Value CategoricalFocal(Value y, Value p, const KerasArguments& arguments) {
   y = SmoothClasses(y, arguments.label_smoothing);
-  const Value sure = arguments.from_logits ? ops::Softmax(p) : p;
+  const Value logits = LogitsOf(p, "Softmax", arguments.from_logits);
+  const Value sure = logits.valid() ? ops::Softmax(logits) : p;
   const Value share = Clipped(ops::RealDiv(sure, ops::Sum(sure, {-1}, /*keep_dims=*/true)));
   const Value factor = ops::Mul(ops::Pow(ops::Sub(1.0, share), arguments.gamma), arguments.alpha);
   return ops::Neg(LastSum(ops::Mul(factor, ops::Mul(y, ops::Log(share)))));
@@ -112,7 +121,7 @@ Value LikeLeading(Value rows, Value x) {
 
 Value CategoricalCrossentropy(Value y, Value p, const KerasArguments& arguments) {
   y = SmoothClasses(y, arguments.label_smoothing);
-  const Value logits = arguments.from_logits ? p : Behind(p, "Softmax");
+  const Value logits = LogitsOf(p, "Softmax", arguments.from_logits);
   if (logits.valid()) {
     return LikeLeading(ops::SoftmaxCrossEntropyWithLogits(AsRows(logits), AsRows(y)), p);
   }
@@ -126,7 +135,7 @@ Value IsNotClass(Value numbers, int64_t ignored) {
 }
 
 Value SparseCrossentropy(Value y, Value p, const KerasArguments& arguments) {
-  Value logits = arguments.from_logits ? p : Behind(p, "Softmax");
+  Value logits = LogitsOf(p, "Softmax", arguments.from_logits);
   if (!logits.valid()) logits = ops::Log(Clipped(p));
   Value numbers = y.shape().rank() == 1 ? y : ops::Reshape(y, Shape{-1});
   if (arguments.ignore_class) {
@@ -406,13 +415,16 @@ Value AlongAxis(const Named& function, Value labels, Value predictions,
   if (axis == rank - 1) return function.compute(labels, predictions, along);
   const bool is_sparse = TakesClassNumbers(function.name);
   const bool is_binary = function.name.starts_with("binary_");
-  if (IsCrossentropy(function.name) && !arguments.from_logits) {
+  Value moved;
+  if (IsCrossentropy(function.name)) {
     const Value logits = Behind(predictions, is_binary ? "Sigmoid" : "Softmax");
-    if (logits.valid()) predictions = logits;
-    along.from_logits = logits.valid();
+    if (logits.valid()) {
+      moved = is_binary ? ops::Sigmoid(WithLast(logits, axis)) : WithLast(logits, axis);
+      along.from_logits = arguments.from_logits || !is_binary;
+    }
   }
-  return function.compute(is_sparse ? labels : WithLast(labels, axis), WithLast(predictions, axis),
-                          along);
+  if (!moved.valid()) moved = WithLast(predictions, axis);
+  return function.compute(is_sparse ? labels : WithLast(labels, axis), moved, along);
 }
 
 [[noreturn]] void ThrowLabels(Value labels, Value predictions) {

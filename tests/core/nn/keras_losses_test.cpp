@@ -98,6 +98,46 @@ TEST_CASE("focal crossentropies of probabilities, logits, and what a sigmoid giv
 }
 
 // The numbers of tf.keras.losses (TensorFlow 2.15).
+TEST_CASE("a crossentropy of logits takes those behind a sigmoid or softmax") {
+  Session session;
+  const Examples two = Two(session);
+  const KerasArguments from_logits{.from_logits = true};
+  const Value sigmoid = session.graph().Add("Sigmoid", {two.logits});
+  const Value softmax = session.graph().Add("Softmax", {two.logits});
+  const auto floats = [&](std::string_view name, Value labels, Value predictions) {
+    return session.Floats(KerasFunction(name, labels, predictions, from_logits));
+  };
+  CHECK(Near(floats("binary_crossentropy", two.pairs, sigmoid), {0.30475557, 0.6459295}));
+  CHECK(Near(floats("binary_focal_crossentropy", two.pairs, sigmoid), {0.05645503, 0.22902013}));
+  CHECK(Near(floats("categorical_crossentropy", two.classes, softmax), {1.7413113, 1.1492338}));
+  CHECK(Near(floats("categorical_focal_crossentropy", two.classes, softmax),
+             {0.29608646, 0.13407354}));
+  const Value numbers = session.Ints({2}, {2, 1});
+  CHECK(Near(floats("sparse_categorical_crossentropy", numbers, softmax), {1.7413113, 1.1492338}));
+}
+
+// The numbers of tf.keras.losses (TensorFlow 2.15).
+TEST_CASE("a crossentropy along another axis takes the logits behind a sigmoid or softmax") {
+  Session session;
+  const Value pairs = session.Const({1, 3, 2}, {1, 0, 1, 0, 1, 0});
+  const Value classes = session.Const({1, 3, 2}, {1, 0, 0, 0, 0, 1});
+  const Value logits = session.Const({1, 3, 2}, {2, -1, 0.5F, -3, 0.25F, 1});
+  const Value sigmoid = session.graph().Add("Sigmoid", {logits});
+  const Value softmax = session.graph().Add("Softmax", {logits});
+  const auto along = [&](std::string_view name, Value labels, Value predictions, bool is_logits) {
+    return session.Floats(
+        KerasFunction(name, labels, predictions, {.from_logits = is_logits, .axis = 1}));
+  };
+  for (const bool is_logits : {false, true}) {
+    CHECK(Near(along("binary_crossentropy", pairs, sigmoid, is_logits), {0.3923148, 0.5583703}));
+    CHECK(Near(along("categorical_crossentropy", classes, softmax, is_logits),
+               {0.33425853, 0.1429316}));
+  }
+  CHECK(Near(along("binary_focal_crossentropy", pairs, sigmoid, false), {0.05992617, 0.24154525}));
+  CHECK(Near(along("binary_focal_crossentropy", pairs, sigmoid, true), {0.04820786, 0.2372673}));
+}
+
+// The numbers of tf.keras.losses (TensorFlow 2.15).
 TEST_CASE("a loss is computed along the given axis") {
   Session session;
   const Value y = session.Const({2, 3, 2}, {1, 0, 0, 0, 0, 1, 0, 1, 1, 0, 0, 0});
