@@ -384,6 +384,15 @@ def main():
         ),
     )
     ROWS = passengers
+    hashed = [COLUMN.categorical_column_with_hash_bucket(key, 8) for key in ("town", "sex")]
+    with tf.Graph().as_default():  # shared_embeddings takes no eager execution
+        shared = COLUMN.shared_embeddings(hashed, 3, combiner="sqrtn", max_norm=0.5)
+    train(
+        "shared",
+        lambda config: tf.estimator.DNNClassifier(
+            [4], [age, *shared], activation_fn=tf.nn.tanh, optimizer=lambda: legacy.Adagrad(0.05), config=config
+        ),
+    )
     train("none_of_ours", lambda config: tf.estimator.Estimator(own_model_fn, config=config))
 
 

@@ -1,6 +1,7 @@
 #include "cli/prepare/migrate/columns/columns.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -336,6 +337,7 @@ class ColumnFinder {
     for (const std::string& variable : variables_.Names()) FindLinear(variable);
     FindSparseCombiner();
     for (const auto& [scope, nodes] : graph_.DnnScopes()) FindDnn(scope, nodes);
+    WriteShared();
     crosses_.Write();
     return std::move(list_.found());
   }
@@ -385,6 +387,9 @@ class ColumnFinder {
       const std::string of = categories_.Add(categories, nodes, OneHotDepth(nodes));
       list_.found().columns[name] =
           fmt::format("{{type: indicator_column, categorical_column: {}}}", Text(of));
+    } else if (Strip(categories, "_shared_embedding")) {
+      AddShared(name, categories, own);
+      return;
     } else if (Strip(categories, "_embedding")) {
       AddEmbedding(name, categories, nodes);
     } else if (const SeenNode* const bucketize = FindOp(nodes, "Bucketize")) {
@@ -410,6 +415,36 @@ class ColumnFinder {
         "{{type: embedding_column, categorical_column: {}, dimension: {}, combiner: {}{}{}}}",
         Text(of), shape.dim(1), combiner, MaxNorm(name, nodes),
         graph_.IsTrained(variable) ? "" : ", trainable: false");
+  }
+
+  // The column reads a table that has no scope in the input layer, "m_n_shared_embedding". Version
+  // 1 has it in there, where a job's model has none.
+  void AddShared(const std::string& name, const std::string& categories, const ColumnNodes& own) {
+    const SeenNode* const gather = FindOp(own, "ResourceGather");
+    const SeenNode* const table =
+        gather == nullptr ? nullptr : graph_.graph().Find(gather->inputs.at(0));
+    const std::string variable = table == nullptr ? "" : table->name;
+    if (!variables_.Has(variable) || variable.find('/') != std::string::npos) {
+      list_.Miss(fmt::format("feature column {}: the table that it shares", name));
+      return;
+    }
+    const ColumnNodes nodes = graph_.WithSources(own);
+    const Shape shape = variables_.ShapeOf(variable);
+    SharedTable& shared = shared_[variable];
+    shared.members.push_back(Text(categories_.Add(categories, nodes, shape.dim(0))));
+    shared.options =
+        fmt::format("dimension: {}, combiner: {}{}{}", shape.dim(1), CombinerOf(categories, nodes),
+                    MaxNorm(name, nodes), graph_.IsTrained(variable) ? "" : ", trainable: false");
+  }
+
+  void WriteShared() {
+    for (const auto& [variable, shared] : shared_) {
+      list_.found().columns[variable] = fmt::format(
+          "{{type: shared_embedding_columns, categorical_columns: [{}], {}, "
+          "shared_embedding_collection_name: {}}}",
+          Join(shared.members, ", "), shared.options, Text(variable));
+      list_.found().dnn.push_back(variable);
+    }
   }
 
   // Weighted rows are summed, and divided by the sum of weights or the root of their squares' sum.
@@ -451,8 +486,15 @@ class ColumnFinder {
                : 1;
   }
 
+  // What a job says of a table that several columns read.
+  struct SharedTable {
+    std::vector<std::string> members;  // categorical columns
+    std::string options;
+  };
+
   const ColumnGraph graph_;
   const BundleReader& variables_;
+  std::map<std::string, SharedTable> shared_;  // by variable
   ColumnList list_{graph_};
   CrossedColumns crosses_{graph_, list_};
   CategoricalColumns categories_{graph_, list_, crosses_};
