@@ -1,5 +1,6 @@
 #include "core/backend/cpu/step_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/base/error.h"
@@ -22,7 +23,13 @@ StepMemory::StepMemory(const CompiledProgram& program, int threads)
                  static_cast<size_t>(program.here.count) * program.plan.replica_bytes),
       parts_at_(blocks_at_ + threads_ * program.plan.block_bytes),
       arena_(parts_at_ + PartsIn(program) * program.plan.parts_bytes),
-      bases_(threads_, std::vector<char*>(kFirstFeed + program.bound.feeds.size(), nullptr)) {}
+      bases_(threads_, std::vector<char*>(kFirstFeed + program.bound.feeds.size(), nullptr)),
+      fed_replicas_(threads_, -1) {}
+
+void StepMemory::SetFeeds(const StepFeeds& feeds) {
+  feeds_ = &feeds;
+  std::fill(fed_replicas_.begin(), fed_replicas_.end(), -1);
+}
 
 const char* StepMemory::Fed(size_t feed, int replica) const {
   const size_t among_all = static_cast<size_t>(program_.here.first) + static_cast<size_t>(replica);
@@ -46,8 +53,12 @@ char* const* StepMemory::BasesFor(int thread, int replica, int block) {
   bases[kBlockArena] = OfThread(thread);
   bases[kParts] = PartsOf(replica, block);
   bases[kSums] = PartsOf(replica, 0);
-  for (size_t f = 0; f < feeds_->size(); ++f) {
-    bases[kFirstFeed + f] = const_cast<char*>(Fed(f, replica));
+  int& fed_replica = fed_replicas_[static_cast<size_t>(thread)];
+  if (fed_replica != replica) {
+    for (size_t f = 0; f < feeds_->size(); ++f) {
+      bases[kFirstFeed + f] = const_cast<char*>(Fed(f, replica));
+    }
+    fed_replica = replica;
   }
   return bases.data();
 }

@@ -19,7 +19,7 @@ class StepMemory {
   StepMemory(const CompiledProgram& program, int threads);
 
   // Sets the feeds of the step that runs now; they outlive it.
-  void SetFeeds(const StepFeeds& feeds) { feeds_ = &feeds; }
+  void SetFeeds(const StepFeeds& feeds);
   [[nodiscard]] const StepFeeds& feeds() const { return *feeds_; }
 
   // Task::bases for one block of a replica. Each thread has one list, which its next call
@@ -49,6 +49,9 @@ class StepMemory {
   const size_t parts_at_;
   const Arena arena_;
   std::vector<std::vector<char*>> bases_;  // by thread
+  // By thread: the replica whose feeds are in bases_, or -1 if they are an earlier step's. A step
+  // has about as many tasks as feeds, so that a task must not look at every feed.
+  std::vector<int> fed_replicas_;
   const StepFeeds* feeds_ = nullptr;
 };
 
