@@ -131,9 +131,9 @@ void TrainSession::Comparison::BeforeSave(int64_t /*global_step*/) {
 }
 
 void TrainSession::WriteGraph() {
-  WriteFileAtomically(GraphPath(context_.model_dir), ToGraphDefText(*model_.graph),
-                      context_.home.fsync);
-  events_.Graph(clock_.WallSeconds(), start_, ToGraphDef(*model_.graph));
+  const GraphDefForms graph = ToGraphDefForms(*model_.graph);
+  WriteFileAtomically(GraphPath(context_.model_dir), graph.text, context_.home.fsync);
+  events_.Graph(clock_.WallSeconds(), start_, graph.bytes);
 }
 
 // TensorFlow's order: the saver, the counter and the summaries, then the user's hooks, then the

@@ -15,11 +15,11 @@ std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options) {
   return ToBytes(*def);
 }
 
-std::string ToGraphDefText(const Graph& graph) {
+GraphDefForms ToGraphDefForms(const Graph& graph) {
   google::protobuf::Arena arena;
   auto* const def = google::protobuf::Arena::CreateMessage<pb::GraphDef>(&arena);
   WriteGraph(graph, /*add_shapes=*/false, *def);
-  return ToText(*def);
+  return {.text = ToText(*def), .bytes = ToBytes(*def)};
 }
 
 }  // namespace tpuest

@@ -18,8 +18,13 @@ struct GraphDefOptions {
 // Returns the serialized GraphDef (versions: producer 1395, min_consumer 0), with nodes in graph
 // order. Equal graphs give equal bytes.
 [[nodiscard]] std::string ToGraphDef(const Graph& graph, const GraphDefOptions& options = {});
-// Returns the GraphDef as protobuf text: graph.pbtxt.
-[[nodiscard]] std::string ToGraphDefText(const Graph& graph);
+// A GraphDef as protobuf text (graph.pbtxt), and serialized as by ToGraphDef.
+struct GraphDefForms {
+  std::string text;
+  std::string bytes;
+};
+// Returns both forms. Its cost on a wide model is that of a GraphDef, which is built once.
+[[nodiscard]] GraphDefForms ToGraphDefForms(const Graph& graph);
 // Adds the nodes of a serialized GraphDef to an empty graph, replacing function calls and
 // TensorFlow 1 variables as SavedModel::Import does. Its variables become the Graph's, with the
 // initial value of a node "<variable>/Assign" if there is one. Throws Error kData, with the node,

@@ -172,7 +172,9 @@ TEST_CASE("a graph survives GraphDef to the byte, control inputs and all") {
   CHECK(ToGraphDef(read) == bytes);
   CHECK(read.FindNode("group")->control_inputs().front()->name() == y.node->name());
   CHECK(read.FindNode(y.node->name())->output_shape(0) == Shape{kUnknownDim, 2});
-  CHECK(ToGraphDefText(graph).find("name: \"group\"") != std::string::npos);
+  const GraphDefForms forms = ToGraphDefForms(graph);
+  CHECK(forms.bytes == bytes);
+  CHECK(forms.text.find("name: \"group\"") != std::string::npos);
 }
 
 TEST_CASE("a damaged GraphDef is refused as data") {
