@@ -25,8 +25,8 @@ class Descriptor {
   int number_;
 };
 
-// Where the processes of a group find each other. Exactly one of `folder`, `chief` and `file` is
-// set.
+// Describes how the processes of a group find each other. Exactly one of `folder`, `chief` and
+// `file` is set.
 struct RendezvousPoint {
   std::string folder;  // a local folder that exists, owned by this user, mode 0700
   std::string chief;   // process 0's "h0:2222" or "[::1]:2222"; default port: kDefaultPort

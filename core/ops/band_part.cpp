@@ -7,6 +7,7 @@
 #include "core/ops/array.h"
 #include "core/ops/data_sized.h"
 #include "core/ops/hlo_math.h"
+#include "core/ops/hlo_rules.h"
 #include "core/ops/shape_rules.h"
 
 namespace tpuest::ops {
@@ -98,13 +99,13 @@ void LowerBand(LowerContext& c) {
   const Shape matrix({x.shape().dim(-2), x.shape().dim(-1)});
   const HloTerm row(hlo, hlo.Iota(DType::kInt32, matrix, 0));
   const HloTerm column(hlo, hlo.Iota(DType::kInt32, matrix, 1));
-  // A negative number keeps as many diagonals as there are.
-  const auto kept_on_side = [&](int input, int64_t most) {
-    const HloTerm given = HloTerm(hlo, c.Input(input)).As(DType::kInt32);
-    return Where(given < 0.0, static_cast<double>(most), given);
+  // A negative number keeps all diagonals.
+  const auto kept_on_side = [&](int input, int64_t all) {
+    const int64_t given = IntsOfInput(c, input)[0];
+    return hlo.Full(DType::kInt32, Shape(), static_cast<double>(given < 0 ? all : given));
   };
-  const HloTerm below = kept_on_side(1, matrix.dim(0)) >= row - column;
-  const HloTerm above = kept_on_side(2, matrix.dim(1)) >= column - row;
+  const HloTerm below = HloTerm(hlo, kept_on_side(1, matrix.dim(0))) >= row - column;
+  const HloTerm above = HloTerm(hlo, kept_on_side(2, matrix.dim(1))) >= column - row;
   const HloTerm kept(
       hlo, hlo.BroadcastInDim(Both(below, above).value(), x.shape(), {rank - 2, rank - 1}));
   c.Output(0, Where(kept, x, 0.0).value());

@@ -167,8 +167,8 @@ EinsumLabels DistinctLabels(const EinsumLabels& labels) {
   return distinct;
 }
 
-// A tensor with the labels `labels`, of which some occur twice: x, which has each of them once, on
-// the diagonal, and zeros elsewhere. The inverse of taking the diagonal.
+// Inverts taking a diagonal: returns a tensor with the axes `labels`, in which a label may occur
+// twice. x has an axis for each different label and becomes the diagonal; other elements are zero.
 Value OnDiagonal(Value x, const EinsumLabels& labels) {
   EinsumLabels distinct = DistinctLabels(labels);
   for (size_t axis = 0; axis < labels.size(); ++axis) {
@@ -279,14 +279,14 @@ Rows EinsumRows(RowContext& context) {
   return keeps ? Rows::kEach : Rows::kSum;
 }
 
-// What the labels are to a product of x and y. Without y all labels of x that the output lacks are
-// in `only[0]`.
+// The labels by their role in the product of x and y. Without y, `only[0]` holds all labels of x
+// that the output lacks.
 struct EinsumGroups {
   EinsumLabels batch;    // in x, y and the output
   EinsumLabels rows;     // in x and the output
   EinsumLabels columns;  // in y and the output
   EinsumLabels inner;    // in x and y
-  EinsumLabels only[2];  // in x alone, and in y alone
+  EinsumLabels only[2];  // only in x, and only in y
 };
 
 EinsumGroups GroupLabels(const EinsumEquation& equation) {

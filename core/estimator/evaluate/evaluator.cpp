@@ -126,8 +126,8 @@ EvaluateResult Evaluator::Evaluate(const InputFn& input_fn, const EvaluateArgs& 
   return result;
 }
 
-// The workers have trained the same variables, which was compared before the checkpoint, so most
-// need not be sent.
+// The workers have trained the same variables, as the comparison before the checkpoint has
+// verified, so most need not be sent.
 EvaluateMessage Evaluator::OrderFor(const EvaluateArgs& args, uint64_t seed) const {
   EvaluateMessage message{.seed = seed,
                           .seeds_by_name = context_.seeds_by_name,

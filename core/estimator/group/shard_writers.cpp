@@ -66,8 +66,8 @@ SharedEntry KnownEntry(const VariableStore& store, const std::string& name) {
 
 // The rows of a piece: first .. end - 1.
 struct Piece {
-  size_t shard = 0;  // of the message
-  size_t entry = 0;  // of the shard
+  size_t shard = 0;  // index in the message
+  size_t entry = 0;  // index in the shard
   int64_t first = 0;
   int64_t end = 0;
 };
@@ -255,8 +255,8 @@ class OwnShards {
   std::optional<Error> failed_;
 };
 
-// Parts of pieces, and word that one is written, go from each to each: as reports, which may take
-// as long as a disk does.
+// The processes send each other parts of pieces, and a message when one is written. These are sent
+// as reports, because a write may take as long as a disk does.
 OwnShards WriteTogether(hosts::Group& group, const WriteShardsMessage& message,
                         const VariableStore& store, const std::string& model_dir) {
   const std::vector<std::vector<Piece>> pieces = PiecesByWriter(message, group.size());
@@ -409,7 +409,7 @@ WriteShardsMessage DealShards(const VariableStore& store, std::span<const ShardP
                               std::span<const size_t> shared, std::span<const int> writers,
                               bool fsync) {
   WriteShardsMessage message{.fsync = fsync, .shards = {}};
-  std::map<const RowTable*, std::vector<int64_t>> rows;  // of tables that are saved by rows
+  std::map<const RowTable*, std::vector<int64_t>> rows;  // of tables that are stored by rows
   for (const size_t place : shared) {
     WriteShardsMessage::Shard shard{.file = BaseName(plans[place].path),
                                     .writer = writers[message.shards.size() % writers.size()],

@@ -13,10 +13,11 @@
 //                    writes its part of a checkpoint (shard_writers.h)
 //           End      exits with the chief's exit code
 //
-// What holds:
-//   - The variables are the chief's after every message: each process applies the same sums. Of a
-//     table that is kept by rows it has, and updates, those that it owns.
-//   - But for such shards nothing is written; no hook is called, nothing is decided here.
+// Invariants:
+//   - After every message the variables equal the chief's, because each process applies the same
+//     sums. If a table is stored by rows, the process stores and updates only the rows that it
+//     owns.
+//   - Except for its shards it writes nothing, calls no hooks and decides nothing.
 
 #include "core/estimator/checkpoint/rows/row_seen.h"
 #include "core/estimator/group/control_messages.h"
@@ -33,8 +34,8 @@ class WorkerInput {
  public:
   explicit WorkerInput(InfeedArgs args) : infeed_(std::move(args)) {}
 
-  // The next batches. Error kData where the input ends before, or where they are not those that
-  // the chief has.
+  // The next batches. Throws Error kData if the input ends before, or if the batches differ from
+  // the chief's.
   std::span<InfeedItem> Next(const StepsMessage& message) {
     const auto count = static_cast<size_t>(message.steps);
     while (items_.size() < count) {

@@ -49,7 +49,7 @@ namespace {
 using Clock = std::chrono::system_clock;
 
 constexpr int kMostPieceBytes = 1 << 20;  // that is sent; what is received has gRPC's 4 MB
-// Together they keep a line with delay full; each alone makes it worse.
+// Together they keep a line with delay full; only one of them makes it worse.
 constexpr int kLookaheadBytes = 4 << 20;
 constexpr int kBdpProbe = 0;
 // A connection that does not finish its handshake in this time is closed.

@@ -51,7 +51,7 @@ Value Behind(Value predictions, std::string_view op) {
 }
 
 // Returns the logits of a prediction: the input of the op that computed it, if it is of that type,
-// and otherwise the prediction itself, if it is one of logits. Keras looks behind a sigmoid or
+// and otherwise the prediction itself, if it is one of logits. Keras uses the input of a sigmoid or
 // softmax even if from_logits is true.
 Value LogitsOf(Value predictions, std::string_view op, bool from_logits) {
   const Value logits = Behind(predictions, op);

@@ -110,7 +110,7 @@ uint32_t KindOf(const std::string& word) {
   return kind;
 }
 
-// What the chief answers to a word; the link stays.
+// Returns the chief's answer to a word; the link stays open.
 uint32_t Answer(TestTransport& transport, const std::string& word, std::vector<Descriptor>& links) {
   auto [mine, other] = Pair();
   transport.Offer(std::move(other));

@@ -98,7 +98,7 @@ TEST_CASE("focal crossentropies of probabilities, logits, and what a sigmoid giv
 }
 
 // The numbers of tf.keras.losses (TensorFlow 2.15).
-TEST_CASE("a crossentropy of logits takes those behind a sigmoid or softmax") {
+TEST_CASE("a crossentropy of logits takes the input of a sigmoid or softmax") {
   Session session;
   const Examples two = Two(session);
   const KerasArguments from_logits{.from_logits = true};
@@ -117,7 +117,7 @@ TEST_CASE("a crossentropy of logits takes those behind a sigmoid or softmax") {
 }
 
 // The numbers of tf.keras.losses (TensorFlow 2.15).
-TEST_CASE("a crossentropy along another axis takes the logits behind a sigmoid or softmax") {
+TEST_CASE("a crossentropy along another axis takes the input of a sigmoid or softmax") {
   Session session;
   const Value pairs = session.Const({1, 3, 2}, {1, 0, 1, 0, 1, 0});
   const Value classes = session.Const({1, 3, 2}, {1, 0, 0, 0, 0, 1});

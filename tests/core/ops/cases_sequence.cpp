@@ -101,7 +101,7 @@ std::vector<OpCase> SplitCases() {
            },
        .expected = {Floats({2, 1}, {1, 2}), Floats({2, 1}, {3, 4})}},
       {.op = "SplitV",
-       .claim = "into sizes of which one is the rest, and one 0",
+       .claim = "into given sizes: the rest for -1, and none for 0",
        .inputs = {Count({2, 4})},
        .build =
            [](Graph& graph, const In& in) {
@@ -195,8 +195,11 @@ std::vector<OpCase> EinsumCases() {
            {"operands in other orders", "cab,dbc->acd", {{3, 2, 4}, {5, 4, 3}}},
            {"an outer product", "ab,c->cab", {{2, 3}, {4}}},
            {"an inner product", "ab,ab->", {{2, 3}, {2, 3}}},
-           {"labels of one input alone are summed", "abc,cd->db", {{2, 3, 4}, {4, 5}}},
-           {"labels of the other alone, too", "ab,bcd->ac", {{2, 3}, {3, 4, 2}}, {0}},
+           {"labels that only one input has are summed", "abc,cd->db", {{2, 3, 4}, {4, 5}}},
+           {"labels that only the other input has are summed",
+            "ab,bcd->ac",
+            {{2, 3}, {3, 4, 2}},
+            {0}},
            {"a transpose", "abc->cab", {{2, 3, 4}}},
            {"sums", "abc->b", {{2, 3, 4}}},
            {"rows are kept", "abc->ac", {{2, 3, 4}}, {0}},

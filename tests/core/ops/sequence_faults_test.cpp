@@ -1,4 +1,4 @@
-// What ReverseSequence, MatrixBandPart, Split and Einsum refuse.
+// ReverseSequence, MatrixBandPart, Split and Einsum refuse impossible sizes and equations.
 
 #include <doctest/doctest.h>
 

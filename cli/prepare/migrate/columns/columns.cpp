@@ -486,7 +486,7 @@ class ColumnFinder {
                : 1;
   }
 
-  // What a job says of a table that several columns read.
+  // The part of a job that describes a table that several columns read.
   struct SharedTable {
     std::vector<std::string> members;  // categorical columns
     std::string options;
