@@ -73,6 +73,8 @@ ValueRange RangeOf(const Value& value, const VariableRange& variable) {
   return RangeAt(value, variable, kMostDepth);
 }
 
+bool Replaces(const Node& update) { return update.type() == "AssignVariableOp"; }
+
 bool AveragesFinite(const Node& update, const VariableRange& variable) {
   if (update.type() != "AssignSubVariableOp") return false;
   const Node& product = *update.input(1).node;

@@ -25,6 +25,9 @@ using VariableRange = std::function<ValueRange(const Node& handle)>;
 // ops between them. Integer variables are counters, and not negative.
 [[nodiscard]] ValueRange RangeOf(const Value& value, const VariableRange& variable);
 
+// Whether the update writes its input 1 over the variable.
+[[nodiscard]] bool Replaces(const Node& update);
+
 // Whether the update moves a variable towards a finite value by a share of 0 to 1 of their
 // difference, as a moving average does. The variable then stays between its old values and those.
 [[nodiscard]] bool AveragesFinite(const Node& update, const VariableRange& variable);

@@ -156,9 +156,8 @@ void UpdatePlanner::CheckLate(const Node& update) {
         bounds.Find(update.signature().inputs[static_cast<size_t>(i)].name);
     const bool is_stated =
         stated != nullptr && ValueRange{stated->least, stated->most}.Contains(range);
-    const bool replaces = update.type() == "AssignVariableOp" &&
-                          RangeOfVariable(*update.input(0).node).Contains(range);
-    if (is_stated || replaces || AveragesFinite(update, variable)) continue;
+    const bool stays = Replaces(update) && RangeOfVariable(*update.input(0).node).Contains(range);
+    if (is_stated || stays || AveragesFinite(update, variable)) continue;
     of_.plan.updates_are_bounded = false;
   }
 }

@@ -35,6 +35,8 @@ constexpr Namer kNamesOps[] = {
     {"cpu/fusion.cpp",
      "looks for patterns of certain ops; a program runs without it (fuse = false)"},
     {"norm_fusion.cpp", "so does this one"},
+    {"cpu/late_inputs.cpp",
+     "knows the range of some ops' results; without it more steps are copied and checked"},
 };
 
 bool MayNameOps(std::string_view file) {
