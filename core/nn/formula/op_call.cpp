@@ -39,6 +39,8 @@ constexpr std::array kPublicNames = {
     PublicName{"upper", "StringUpper"},
     PublicName{"strip", "StringStrip"},
     PublicName{"join", "StringJoin"},
+    PublicName{"reverse", "ReverseV2"},
+    PublicName{"band_part", "MatrixBandPart"},
 };
 
 // "Log1p" -> "log1p", "BiasAdd" -> "bias_add", "Conv2D" -> "conv2d", "SqrtNWith" -> "sqrt_n_with".
