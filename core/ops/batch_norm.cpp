@@ -17,13 +17,26 @@ float EpsilonOf(const Node& node) { return node.Attr<float>("epsilon"); }
 // The number of values per channel.
 int64_t CountOf(const Shape& x) { return LinesOf(x); }
 
+const std::string& FormatOf(const Node& node) { return node.Attr<std::string>("data_format"); }
+bool IsChannelsFirst(const Node& node) { return FormatOf(node) == "NCHW"; }
+
+// Returns an input of the node as [N, H, W, C].
+Value ChannelsLast(const Node& node, int input) {
+  const Value x = node.input(input);
+  return IsChannelsFirst(node) ? Transpose(x, {0, 2, 3, 1}) : x;
+}
+
+// Returns an image [N, H, W, C] in the node's format.
+Value InFormatOf(const Node& node, Value image) {
+  return IsChannelsFirst(node) ? Transpose(image, {0, 3, 1, 2}) : image;
+}
+
 void CheckImage(const ShapeContext& c, const Shape& x, DType statistics) {
-  const auto& format = c.node().Attr<std::string>("data_format");
-  if (format != "NHWC") {
-    c.Fail(fmt::format("data_format is {}, expected NHWC: move the channels to the last axis",
-                       format));
+  const std::string& format = FormatOf(c.node());
+  if (format != "NHWC" && format != "NCHW") {
+    c.Fail(fmt::format("data_format is {}, expected NHWC or NCHW", format));
   }
-  NeedRank(c, x, 4, "the image [N, H, W, C]");
+  NeedRank(c, x, 4, "the image");
   const DType wide = c.node().input(0).dtype() == DType::kDouble ? DType::kDouble : DType::kFloat;
   if (statistics != wide) {
     c.Fail(
@@ -31,7 +44,9 @@ void CheckImage(const ShapeContext& c, const Shape& x, DType statistics) {
   }
 }
 
-Shape Channels(const Shape& x) { return {x.known_rank() ? x.dim(3) : kUnknownDim}; }
+Shape Channels(const Node& node, const Shape& x) {
+  return {x.known_rank() ? x.dim(IsChannelsFirst(node) ? 1 : 3) : kUnknownDim};
+}
 
 void CheckChannels(const ShapeContext& c, const Shape& channels, int first, int last) {
   for (int i = first; i <= last; ++i) {
@@ -46,7 +61,7 @@ void CheckChannels(const ShapeContext& c, const Shape& channels, int first, int 
 void BatchNormShape(ShapeContext& c) {
   const Shape& x = c.Input(0);
   CheckImage(c, x, c.node().input(1).dtype());
-  const Shape channels = Channels(x);
+  const Shape channels = Channels(c.node(), x);
   const bool reads_moving =
       !IsTraining(c.node()) || c.node().Attr<float>("exponential_avg_factor") != 1.0F;
   CheckChannels(c, channels, 1, reads_moving ? 4 : 2);
@@ -61,7 +76,7 @@ void BatchNormGradShape(ShapeContext& c) {
   if (!Compatible(x, c.Input(0))) {
     c.Fail(fmt::format("the image is {}, but its gradient is {}", x.Text(), c.Input(0).Text()));
   }
-  const Shape channels = Channels(x);
+  const Shape channels = Channels(c.node(), x);
   CheckChannels(c, channels, 2, 4);
   c.Output(0, x);
   for (const int i : {1, 2}) c.Output(i, channels);
@@ -73,11 +88,13 @@ void BatchNormGradShape(ShapeContext& c) {
 void BatchNormGradient(GradContext& c) {
   if (!c.Dy(0).valid()) return;
   const bool training = IsTraining(c.node());
+  Attrs attrs{{"epsilon", EpsilonOf(c.node())}, {"is_training", training}};
+  if (IsChannelsFirst(c.node())) attrs.emplace("data_format", FormatOf(c.node()));
   Node* const grad =
       c.graph().AddNode("FusedBatchNormGradV3",
                         {c.Dy(0), c.input(0), c.input(1), training ? c.output(3) : c.input(3),
                          training ? c.output(4) : c.input(4), c.output(5)},
-                        {{"epsilon", EpsilonOf(c.node())}, {"is_training", training}});
+                        std::move(attrs));
   for (int i = 0; i < 3; ++i) c.SetDx(i, grad->output(i));
 }
 
@@ -90,7 +107,7 @@ Value Mixed(const Node& node, Value moving, Value batch) {
 }
 
 bool ExpandBatchNorm(Node& node, std::vector<Value>& results) {
-  const Value x = node.input(0);
+  const Value x = ChannelsLast(node, 0);
   const Value scale = node.input(1);
   const Value offset = node.input(2);
   const float epsilon = EpsilonOf(node);
@@ -99,7 +116,7 @@ bool ExpandBatchNorm(Node& node, std::vector<Value>& results) {
     const Value mean = node.input(3);
     const Value variance = node.input(4);
     const Value y = BatchNormApply(x, scale, offset, mean, variance, epsilon);
-    results = {y, mean, variance, mean, variance, reserved};
+    results = {InFormatOf(node, y), mean, variance, mean, variance, reserved};
     return true;
   }
   const auto count = static_cast<double>(CountOf(x.shape()));
@@ -108,7 +125,7 @@ bool ExpandBatchNorm(Node& node, std::vector<Value>& results) {
   const Value variance = RealDiv(squares, count, "variance");
   const Value unbiased = RealDiv(squares, count > 1 ? count - 1 : 1.0, "unbiased_variance");
   const Value y = BatchNormApply(x, scale, offset, mean, variance, epsilon);
-  results = {y,
+  results = {InFormatOf(node, y),
              Mixed(node, node.input(3), mean),
              Mixed(node, node.input(4), unbiased),
              mean,
@@ -118,8 +135,8 @@ bool ExpandBatchNorm(Node& node, std::vector<Value>& results) {
 }
 
 bool ExpandBatchNormGrad(Node& node, std::vector<Value>& results) {
-  const Value dy = node.input(0);
-  const Value x = node.input(1);
+  const Value dy = ChannelsLast(node, 0);
+  const Value x = ChannelsLast(node, 1);
   const Value scale = node.input(2);
   const Value mean = node.input(3);
   const Value variance = node.input(4);
@@ -128,7 +145,7 @@ bool ExpandBatchNormGrad(Node& node, std::vector<Value>& results) {
   const auto sums = BatchNormGradSums(dy, x, mean, variance, epsilon);
   const Value dx = BatchNormGradApply(dy, x, scale, mean, variance, sums, epsilon, count);
   const Value none = Zeros(node.graph(), scale.dtype(), {0}, "reserve_space");
-  results = {dx, sums.dot, sums.dy_sum, none, none};
+  results = {InFormatOf(node, dx), sums.dot, sums.dy_sum, none, none};
   return true;
 }
 

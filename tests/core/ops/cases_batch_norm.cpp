@@ -1,6 +1,7 @@
 // Batch normalisation in training, mixed with moving statistics, and with given statistics. The
 // numbers are TensorFlow's.
 
+#include "core/ops/array.h"
 #include "core/ops/batch_norm.h"
 #include "core/ops/elementwise.h"
 #include "tests/core/ops/op_cases.h"
@@ -56,6 +57,27 @@ OpCase KnownRow(std::string claim, const ops::BatchNormOptions& options,
 
 Tensor Two(float a, float b) { return Floats({2}, {a, b}); }
 
+// y of an image that is given with its channels first, with the channels last again.
+OpCase ChannelsFirst(std::string claim, bool training, const Tensor& expected) {
+  return {.op = "FusedBatchNormV3",
+          .claim = std::move(claim),
+          .inputs = Known(),
+          .build =
+              [training](Graph& graph, const In& in) {
+                const Value y = graph.Add("FusedBatchNormV3",
+                                          {ops::Transpose(in[0], {0, 3, 1, 2}), Wide(in[1]),
+                                           Wide(in[2]), Wide(in[3]), Wide(in[4])},
+                                          {{"epsilon", kEpsilon},
+                                           {"is_training", training},
+                                           {"data_format", std::string("NCHW")}});
+                return Built{{ops::Transpose(y, {0, 2, 3, 1})}, {}};
+              },
+          .expected = {expected},
+          .batch = {0},
+          .sums_rows = training,
+          .numeric_gradient = training};
+}
+
 std::vector<OpCase> KnownRows() {
   const ops::BatchNormOptions by_batch{.epsilon = kEpsilon};
   const ops::BatchNormOptions mixed{.epsilon = kEpsilon, .exponential_avg_factor = 0.25F};
@@ -71,6 +93,8 @@ std::vector<OpCase> KnownRows() {
                {y, Two(1.25F, 1.75F), Two(4.66666698F, 8.41666698F), Two(2, 1), Two(5, 5)}),
       KnownRow("by given statistics", given,
                {by_given, Two(1, 2), Two(4, 9), Two(1, 2), Two(4, 9)}),
+      ChannelsFirst("with the channels first, in training", true, y),
+      ChannelsFirst("with the channels first, by given statistics", false, by_given),
   };
 }
 
