@@ -277,6 +277,33 @@ def keras():
     note("keras", ["serve"], "serving_default", {"x": X}, {"dense_1": model(X).numpy()})
 
 
+def attention():
+    """Layers of Keras in a function: attention by einsums, layer normalization with the channels first."""
+    tf.keras.utils.set_random_seed(4)
+
+    class Net(tf.Module):
+        def __init__(self):
+            self.attend = tf.keras.layers.MultiHeadAttention(2, 3, name="attend")
+            self.norm = tf.keras.layers.LayerNormalization(name="norm")
+            self.dense = tf.keras.layers.EinsumDense(
+                "abc,cd->abd", (None, 4), bias_axes="d", activation="relu", name="dense"
+            )
+
+        @tf.function(input_signature=[tf.TensorSpec([None, 4], tf.float32, name="x")])
+        def call(self, x):
+            steps = tf.reshape(x, [-1, 2, 2])
+            steps = self.norm(steps + self.attend(steps, steps, use_causal_mask=True))
+            first, second = tf.split(self.dense(steps), 2, axis=2)
+            lengths = tf.cast(x[:, 0] > 0, tf.int32) + 1
+            turned = tf.reverse_sequence(first, lengths, seq_axis=1)
+            return {"y": tf.concat([turned, tf.reverse(second, [1])], 2)}
+
+    net = Net()
+    tf.saved_model.save(net, fresh("attention"), signatures={"serving_default": net.call})
+    outputs = {k: v.numpy() for k, v in net.call(X).items()}
+    note("attention", ["serve"], "serving_default", {"x": X}, outputs)
+
+
 def module():
     """TensorFlow 2: a tf.Module with functions that call functions, and an asset."""
 
@@ -383,7 +410,7 @@ def drop_fingerprints():
                 os.remove(os.path.join(folder, name))
 
 
-EAGER = [keras, module, table_module]
+EAGER = [keras, attention, module, table_module]
 GRAPH = [tpu_estimators, all_modes, parsing, text, canned, columns, ref_variables, tables]
 chosen = [f for f in EAGER + GRAPH if len(sys.argv) < 3 or f.__name__ in sys.argv[2:]]
 os.makedirs(OUT, exist_ok=True)
