@@ -37,18 +37,22 @@ bool FirstNumberIs(const RowContext& context, int input, int64_t number) {
 void TransposeShape(ShapeContext& context) {
   const Shape& shape = context.Input(0);
   const Tensor value = context.Constant(1);
-  if (!shape.known_rank()) return context.Output(0, shape);
   if (!value.valid()) {
-    return context.Output(0, Shape(std::vector<int64_t>(shape.dims().size(), kUnknownDim)));
+    return context.Output(0, shape.known_rank()
+                                 ? Shape(std::vector<int64_t>(shape.dims().size(), kUnknownDim))
+                                 : shape);
   }
   const std::vector<int64_t> perm = IntsOf(value);
   std::vector<int64_t> sorted = perm;
   std::sort(sorted.begin(), sorted.end());
-  bool fits = static_cast<int>(perm.size()) == shape.rank();
+  // The gradient relies on it even where the rank is unknown.
+  bool fits = !shape.known_rank() || static_cast<int>(perm.size()) == shape.rank();
   for (size_t i = 0; fits && i < sorted.size(); ++i) fits = sorted[i] == static_cast<int64_t>(i);
-  if (!fits)
+  if (!fits) {
     context.Fail(fmt::format("[{}] is not a permutation of the axes of {}", fmt::join(perm, ","),
                              shape.Text()));
+  }
+  if (!shape.known_rank()) return context.Output(0, shape);
   std::vector<int64_t> dims;
   for (const int64_t axis : perm) dims.push_back(shape.dims()[static_cast<size_t>(axis)]);
   context.Output(0, Shape(dims));

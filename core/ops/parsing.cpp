@@ -1,5 +1,6 @@
 #include "core/ops/parsing.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "core/graph/bound_op.h"
@@ -148,6 +149,13 @@ void ParseExampleShape(ShapeContext& context) {
   const Shape& rows = context.Input(0);
   if (rows.known_rank() && rows.rank() > 1) {
     context.Fail(fmt::format("serialized is {}, expected a vector", rows.Text()));
+  }
+  const Shape& names = context.Input(1);
+  const bool has_names =
+      names.known_rank() && std::count(names.dims().begin(), names.dims().end(), 0) == 0;
+  if (has_names && !Compatible(names, rows)) {
+    context.Fail(fmt::format("names is {}, expected none or one for each of serialized, {}",
+                             names.Text(), rows.Text()));
   }
   CheckDense(context, layout);
   const std::vector<int64_t> counts = CountsOf(context, layout);

@@ -266,6 +266,9 @@ class Crosser {
   explicit Crosser(PlanContext& context) {
     const Node& node = context.node();
     if (!context.Attr<bool>("hashed_output")) Refuse(node, "supports only hashed crosses");
+    if (context.OutputDType(1) != DType::kInt64) {
+      Refuse(node, "gives hashes as int64, so out_type cannot be another type");
+    }
     if (context.inputs() == 0) Refuse(node, "has no inputs to cross");
     const auto sparse = static_cast<int>(context.Attr<int64_t>("N"));
     is_dense_ = sparse == 0;

@@ -322,5 +322,52 @@ TEST_CASE("the gradient of looked-up rows is of those rows") {
   CHECK(slices->values.shape() == Shape({3, 2}));
 }
 
+TEST_CASE("axes are permuted by a permutation, also where the rank is unknown") {
+  const auto transpose = [](const Shape& shape) {
+    return Refusal([&](Graph& graph) { (void)ops::Transpose(Input(graph, shape), {-1, 0}, "t"); });
+  };
+  CHECK(transpose({2, 3}).find("[-1,0] is not a permutation of the axes of [2,3]") !=
+        std::string::npos);
+  CHECK(transpose(Shape::UnknownRank()).find("[-1,0] is not a permutation") != std::string::npos);
+}
+
+TEST_CASE("an example has one name or none") {
+  const std::string refusal = Refusal([](Graph& graph) {
+    const auto words = [&](const Shape& shape) { return Input(graph, shape, DType::kString); };
+    graph.AddNode("ParseExampleV2", {words({2}), words({}), words({0}), words({0}), words({0})},
+                  {{"Tdense", std::vector<DType>{}},
+                   {"dense_shapes", std::vector<Shape>{}},
+                   {"num_sparse", int64_t{0}},
+                   {"sparse_types", std::vector<DType>{}},
+                   {"ragged_value_types", std::vector<DType>{}},
+                   {"ragged_split_types", std::vector<DType>{}}},
+                  "p");
+  });
+  CHECK(refusal ==
+        "ParseExampleV2 'p': names is [], expected none or one for each of serialized, [2]");
+}
+
+TEST_CASE("hashed crosses are int64") {
+  const std::string refusal = Refusal([](Graph& graph) {
+    Node* const node =
+        graph.AddNode("SparseCross",
+                      {graph.Constant(Longs({1, 2}, {0, 0})), graph.Constant(Longs({1}, {7})),
+                       graph.Constant(Longs({2}, {1, 1}))},
+                      {{"N", int64_t{1}},
+                       {"hashed_output", true},
+                       {"num_buckets", int64_t{10}},
+                       {"hash_key", int64_t{1}},
+                       {"sparse_types", std::vector<DType>{DType::kInt64}},
+                       {"dense_types", std::vector<DType>{}},
+                       {"out_type", DType::kString},
+                       {"internal_type", DType::kInt64}},
+                      "c");
+    VariableStore variables;
+    const ProgramSpec spec{.graph = &graph, .feeds = {}, .fetches = {node->output(1)}};
+    (void)MakeCpuBackend()->Compile(spec, {}, variables);
+  });
+  CHECK(refusal == "SparseCross 'c': gives hashes as int64, so out_type cannot be another type");
+}
+
 }  // namespace
 }  // namespace tpuest
