@@ -1,5 +1,6 @@
 #include "core/ops/matmul.h"
 
+#include <cstring>
 #include <memory>
 
 #include "core/backend/hlo/lower.h"
@@ -87,12 +88,18 @@ void PlanMatMul(PlanContext& context) {
     });
   };
   if (context.InputDType(0) == DType::kDouble) return plain(double{});
+  // oneDNN divides by the inner size: sums of nothing are zeros.
+  if (shape.inner == 0 && !bias) {
+    const size_t bytes = static_cast<size_t>(y_shape.elements()) * SizeOf(context.OutputDType(0));
+    return context.Run([=](const Task& task) { std::memset(task.At(y), 0, bytes); });
+  }
   // For few weights a call of oneDNN takes as long, and oneDNN would first have to generate the
   // kernel's code. The number of rows of a batch must not matter, so that a block gives the same
   // bits as the whole batch.
   constexpr int64_t kFewWeights = 16;
   const int64_t weights = shape.columns * (shape.transpose_a ? shape.rows : shape.inner);
-  if (weights <= kFewWeights && context.InputDType(0) == DType::kFloat) return plain(float{});
+  const bool is_plain = weights <= kFewWeights || shape.inner == 0;
+  if (is_plain && context.InputDType(0) == DType::kFloat) return plain(float{});
   const auto gemm = std::make_shared<Gemm>(shape, context.InputDType(0), context.OutputDType(0),
                                            bias, relu, context.threads());
   const Buffer scratch = context.Scratch(gemm->scratch_bytes());

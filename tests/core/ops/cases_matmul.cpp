@@ -177,6 +177,15 @@ std::vector<OpCase> MatMulCases() {
     }
   }
   all.push_back(MultiplyEach("of rows with themselves", {1, 4, 1}, {.transpose_b = true}));
+  all.push_back({.op = "MatMul",
+                 .claim = "sums of nothing are zeros",
+                 .inputs = {Floats({0, 5}, {}), Floats({0, 4}, {})},
+                 .build =
+                     [](Graph&, const In& in) {
+                       return Built{{ops::MatMul(in[0], in[1], {.transpose_a = true})}, {}};
+                     },
+                 .expected = {Floats({5, 4}, std::vector<float>(20, 0))},
+                 .numeric_gradient = false});
   all.push_back(Layer("with a bias", false));
   all.push_back(Layer("with a bias and ReLU", true));
   for (OpCase& op_case : BiasCases()) all.push_back(std::move(op_case));
