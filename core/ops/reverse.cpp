@@ -124,10 +124,15 @@ Rows ReverseSequenceRows(RowContext& context) {
   return axes.batch == 0 ? AllCut(context, 0, 1) : Rows::kWhole;
 }
 
+// Offsets and strides in elements. `outer` counts the axes before both of the op's axes, `middle`
+// those between them; `run` elements follow each other in both.
 struct SequencePlan {
   Buffer x, lengths, out;
-  Shape shape;
-  SequenceAxes axes;
+  int64_t rows, row_stride;
+  int64_t steps, step_stride;
+  int64_t outer, outer_stride;
+  int64_t middle, middle_stride;
+  int64_t run;
   size_t element_bytes;
   bool wide;  // lengths are int64
   const Node* node;
@@ -136,57 +141,57 @@ struct SequencePlan {
 int64_t LengthOf(const SequencePlan& plan, const Task& task, int64_t row) {
   const int64_t length =
       plan.wide ? task.At<int64_t>(plan.lengths)[row] : task.At<int32_t>(plan.lengths)[row];
-  const int64_t steps = plan.shape.dims()[plan.axes.sequence];
-  if (length < 0 || length > steps) [[unlikely]] {
-    FailInData(*plan.node, fmt::format("seq_lengths of row {} is {}, expected 0 to {}",
-                                       static_cast<int64_t>(task.row_begin) + row, length, steps));
+  if (length < 0 || length > plan.steps) [[unlikely]] {
+    FailInData(*plan.node,
+               fmt::format("seq_lengths of row {} is {}, expected 0 to {}",
+                           static_cast<int64_t>(task.row_begin) + row, length, plan.steps));
   }
   return length;
 }
 
 void RunReverseSequence(const SequencePlan& plan, const Task& task) {
-  const std::vector<int64_t>& dims = plan.shape.dims();
-  const std::vector<int64_t> strides = StridesOf(plan.shape);
-  const auto first = std::min(plan.axes.batch, plan.axes.sequence);
-  const auto second = std::max(plan.axes.batch, plan.axes.sequence);
-  const auto span = [&](size_t begin, size_t end) {
-    int64_t product = 1;
-    for (size_t d = begin; d < end; ++d) product *= dims[d];
-    return product;
+  const auto bytes_of = [&](int64_t elements) {
+    return static_cast<size_t>(elements) * plan.element_bytes;
   };
-  const int64_t outer = span(0, first);
-  const int64_t middle = span(first + 1, second);
-  const int64_t inner = span(second + 1, dims.size());
-  const int64_t rows = dims[plan.axes.batch];
-  const int64_t steps = dims[plan.axes.sequence];
-  const auto bytes = static_cast<size_t>(inner) * plan.element_bytes;
   const char* const x = task.At<char>(plan.x);
   char* const out = task.At<char>(plan.out);
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row = 0; row < plan.rows; ++row) {
     const int64_t length = LengthOf(plan, task, row);
-    for (int64_t o = 0; o < outer; ++o) {
-      for (int64_t m = 0; m < middle; ++m) {
-        const int64_t begin = o * strides[first] * dims[first] + m * dims[second] * inner +
-                              row * strides[plan.axes.batch];
-        for (int64_t t = 0; t < steps; ++t) {
-          const int64_t source = t < length ? length - 1 - t : t;
-          const auto at = [&](int64_t step) {
-            return static_cast<size_t>(begin + step * strides[plan.axes.sequence]) *
-                   plan.element_bytes;
-          };
-          std::memcpy(out + at(t), x + at(source), bytes);
-        }
+    for (int64_t part = 0; part < plan.outer * plan.middle; ++part) {
+      const int64_t begin = part / plan.middle * plan.outer_stride +
+                            part % plan.middle * plan.middle_stride + row * plan.row_stride;
+      for (int64_t t = 0; t < plan.steps; ++t) {
+        const int64_t source = t < length ? length - 1 - t : t;
+        std::memcpy(out + bytes_of(begin + t * plan.step_stride),
+                    x + bytes_of(begin + source * plan.step_stride), bytes_of(plan.run));
       }
     }
   }
 }
 
 void PlanReverseSequence(PlanContext& context) {
+  const std::vector<int64_t>& dims = context.InputShape(0).dims();
+  const std::vector<int64_t> strides = StridesOf(context.InputShape(0));
+  const SequenceAxes axes = SequenceAxesOf(context.node(), context.InputShape(0).rank());
+  const size_t first = std::min(axes.batch, axes.sequence);
+  const size_t second = std::max(axes.batch, axes.sequence);
+  const auto span = [&](size_t begin, size_t end) {
+    int64_t product = 1;
+    for (size_t d = begin; d < end; ++d) product *= dims[d];
+    return product;
+  };
   const SequencePlan plan{.x = context.Input(0),
                           .lengths = context.Input(1),
                           .out = context.Output(0),
-                          .shape = context.InputShape(0),
-                          .axes = SequenceAxesOf(context.node(), context.InputShape(0).rank()),
+                          .rows = dims[axes.batch],
+                          .row_stride = strides[axes.batch],
+                          .steps = dims[axes.sequence],
+                          .step_stride = strides[axes.sequence],
+                          .outer = span(0, first),
+                          .outer_stride = dims[first] * strides[first],
+                          .middle = span(first + 1, second),
+                          .middle_stride = dims[second] * strides[second],
+                          .run = strides[second],
                           .element_bytes = ElementBytes(context.OutputDType(0)),
                           .wide = context.InputDType(1) == DType::kInt64,
                           .node = &context.node()};
