@@ -211,11 +211,7 @@ void UnpackShape(ShapeContext& context) {
 }
 
 void UnpackGrad(GradContext& c) {
-  std::vector<Value> parts;
-  for (int i = 0; i < c.node().outputs(); ++i) {
-    parts.push_back(c.Dy(i).valid() ? c.Dy(i) : ZerosLike(c.output(i)));
-  }
-  c.SetDx(0, Pack(parts, static_cast<int>(c.node().Attr<int64_t>("axis"))));
+  c.SetDx(0, Pack(GradientsOrZeros(c), static_cast<int>(c.node().Attr<int64_t>("axis"))));
 }
 
 Rows UnpackRows(RowContext& context) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/graph/gradient.h"
+#include "core/ops/array.h"
 
 namespace tpuest::ops {
 
@@ -209,6 +210,14 @@ void NeedInGraph(const GradContext& c, bool known, std::string_view what) {
               fmt::format("{} '{}': its gradient needs {}, which the graph does not determine",
                           c.node().type(), c.node().name(), what))
       .At(c.node().origin());
+}
+
+std::vector<Value> GradientsOrZeros(const GradContext& c) {
+  std::vector<Value> gradients;
+  for (int i = 0; i < c.node().outputs(); ++i) {
+    gradients.push_back(c.Dy(i).valid() ? c.Dy(i) : ZerosLike(c.output(i)));
+  }
+  return gradients;
 }
 
 Rows KeepsFirstAxis(RowContext& context) {

@@ -57,6 +57,9 @@ void NeedRank(const ShapeContext& context, const Shape& shape, int rank, const c
 // `what`, in the graph.
 void NeedInGraph(const GradContext& c, bool known, std::string_view what);
 
+// Returns the gradients of all outputs: zeros for an output that nothing depends on.
+[[nodiscard]] std::vector<Value> GradientsOrZeros(const GradContext& c);
+
 // Row rule: kEach if input 0 and the result keep axis 0, which is the batch.
 [[nodiscard]] Rows KeepsFirstAxis(RowContext& context);
 // Row rule: kEach if every input from `first` to `last` is cut or can be cut.

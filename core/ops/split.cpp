@@ -89,13 +89,9 @@ void SplitShape(ShapeContext& context) {
 }
 
 void SplitGrad(GradContext& c) {
-  const int outputs = c.node().outputs();
-  std::vector<Value> parts;
-  for (int i = 0; i < outputs; ++i) {
-    parts.push_back(c.Dy(i).valid() ? c.Dy(i) : ZerosLike(c.output(i)));
-  }
+  std::vector<Value> parts = GradientsOrZeros(c);
   const int value = ValueInput(c.node());
-  if (outputs == 1) return c.SetDx(value, parts[0]);
+  if (parts.size() == 1) return c.SetDx(value, parts[0]);
   parts.push_back(c.input(AxisInput(c.node())));
   c.SetDx(value, c.graph().Add("ConcatV2", std::move(parts)));
 }
